@@ -20,7 +20,7 @@ from bfsbench.reports import TABLES
 from bfsbench.reports.measured import value_order
 from bfsbench.reports.plots import NothingToDrawError, Picture, draw, matplotlib_style
 from bfsbench.reports.plots.picture import COLOURS, file_name, look, panels, plain_log
-from bfsbench.reports.rows import STATISTIC, configurations
+from bfsbench.reports.rows import STATISTIC, Results, configurations
 from bfsbench.reports.table import Cell, Table
 from bfsbench.rows.point import knob_values
 from bfsbench.support.toml_files import Factor, TomlTable
@@ -150,7 +150,7 @@ class HeatMap(Plot, frozen=True, kw_only=True, tag="heatmap"):
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
         if not outcome.emulated:
-            yield from TABLES["heatmap"](outcome.rows)
+            yield from TABLES["heatmap"](Results.of(outcome.rows))
 
 
 class Profile(Plot, frozen=True, kw_only=True, tag="profile"):

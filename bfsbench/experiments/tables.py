@@ -12,6 +12,7 @@ from bfsbench.experiments.printed import Printed, printed_tables
 from bfsbench.experiments.series import series_called
 from bfsbench.reports import TABLES
 from bfsbench.reports.plots import Picture, save
+from bfsbench.reports.rows import Results
 from bfsbench.reports.table import Cell, Table
 from bfsbench.rows.point import knob_values
 
@@ -35,7 +36,8 @@ def tables(outcome: Outcome) -> list[Table]:
     if experiment.claims:
         made.append(claims(outcome))
     if experiment.sweeps:
-        made += [table for name in ("failures", "provenance") for table in TABLES[name](outcome.rows)]
+        results = Results.of(outcome.rows)
+        made += [table for name in ("failures", "provenance") for table in TABLES[name](results)]
     if experiment.claims:
         made.append(verdicts(outcome))
     return made

@@ -52,6 +52,7 @@ from bfsbench.reports.rows import (
     SETTING,
     STATISTIC,
     TYPICAL,
+    Results,
     comparable,
     configurations,
     equal_repeats,
@@ -237,7 +238,7 @@ class Rows:
         """The ranking of searches over all graphs, with one dictionary per search and the best search
         first."""
         self._read.append(self._frame)
-        table = rankings(self._frame)[0]
+        table = rankings(Results.of(self._frame))[0]
         records = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
         return [record for record in records if record["family"] == ALL]
 

@@ -7,9 +7,9 @@
     for table in tables(rows, ["best"]):
         display(table.title, table.frame())
 
-Each table is made by a function of this package, which takes rows from ``read_results`` and returns a list of
-``Table``. :mod:`bfsbench.reports.table` turns tables into text. Measured and emulated times stand in separate
-tables.
+Each table is made by a function of this package, which takes ``Results`` and returns a list of ``Table``.
+``Results`` hold rows from ``read_results``. :mod:`bfsbench.reports.table` turns tables into text. Measured
+and emulated times stand in separate tables.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bfsbench.reports.history import histories
 from bfsbench.reports.levels import level_tables
 from bfsbench.reports.provenance import failed_points, graph_counts, origins, warnings, with_footnotes
 from bfsbench.reports.ranking import matrices, rankings
-from bfsbench.reports.rows import EMULATED, as_read, select
+from bfsbench.reports.rows import EMULATED, GRAPH, Results, as_read, select
 from bfsbench.reports.table import Table
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NOT_IN_TABLES", "NOT_ON_PAGES", "TABLES", "Table", "select", "summary", "tables", "warnings"]
 
-TABLES: dict[str, Callable[[pd.DataFrame], list[Table]]] = {
+TABLES: dict[str, Callable[[Results], list[Table]]] = {
     "datasets": graph_counts,
     "ranking": rankings,
     "matrix": matrices,
@@ -65,18 +65,19 @@ def tables(
     and no emulated kernels, because emulated times say nothing about grid and block.
     """
     rows = as_read(rows)
+    results = Results.of(rows)
     makers = TABLES | {
         "best": partial(best_times, levels=levels),
         "levels": partial(level_tables, levels=levels),
     }
     if names is not None:
-        return with_footnotes((table for name in names for table in makers[name](rows)), rows)
+        return with_footnotes((table for name in names for table in makers[name](results)), rows)
     del makers["levels"], makers["matrix"], makers["history"]
-    measured = rows[rows["backend"] != "cpu"]
-    if len(measured[["graph", "graph_checksum"]].drop_duplicates()) < 2:
+    measured = rows.loc[rows["backend"] != "cpu", [*GRAPH]]
+    if len(measured.drop_duplicates()) < 2:
         del makers["ranking"]
     makers["heatmap"] = partial(heat_maps, brief=True)
-    made = with_footnotes((table for make in makers.values() for table in make(rows)), rows)
+    made = with_footnotes((table for make in makers.values() for table in make(results)), rows)
     return [
         table for table in made if not (table.name.startswith(HEAT_MAP) and table.name.endswith(EMULATED))
     ]
@@ -86,5 +87,6 @@ def summary(rows: pd.DataFrame, levels: pd.DataFrame | None = None) -> list[Tabl
     """Returns the tables that ``run`` prints when a sweep ends: a short table of the best times, and the
     failures if there are any."""
     rows = as_read(rows)
-    made = with_footnotes(best_times(rows, levels, brief=True), rows)
-    return made if (rows["status"] == "ok").all() else [*made, *failed_points(rows)]
+    results = Results.of(rows)
+    made = with_footnotes(best_times(results, levels, brief=True), rows)
+    return made if (rows["status"] == "ok").all() else [*made, *failed_points(results)]

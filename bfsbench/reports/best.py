@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.reports.measured import TimedRows
 from bfsbench.reports.rows import (
+    GRAPH,
     SETTING,
     SHAPE,
     SPEED_UP,
     STATISTIC,
     TYPICAL,
     Kind,
-    comparable,
+    Results,
     configurations,
     fastest,
     kinds,
@@ -52,7 +54,6 @@ _NOTE_ON_PREPARATION = (
 _NOTE_ON_KNOBS = "Knobs are shown where they differ from their variant's default."
 COUNTS = ("points", "failed")
 RECORDED = "h200_ms"
-_GRAPH = ["graph", "graph_checksum"]
 _LONG = 40
 """The largest number of lines in a brief table that lists all searches. A longer table is shortened to the
 best searches of each graph."""
@@ -60,7 +61,7 @@ _FEW = 5
 """Number of searches per graph in a shortened table."""
 
 
-def best_times(rows: pd.DataFrame, levels: pd.DataFrame | None = None, *, brief: bool = False) -> list[Table]:
+def best_times(results: Results, levels: pd.DataFrame | None = None, *, brief: bool = False) -> list[Table]:
     """Returns up to three tables of the best times for each family of problems: times with warm caches, times
     with cold caches, and emulated kernels. Tables without rows are left out.
 
@@ -70,7 +71,7 @@ def best_times(rows: pd.DataFrame, levels: pd.DataFrame | None = None, *, brief:
     recorded on the project's own GPU.
     """
     tables = []
-    for kind in kinds(rows):
+    for kind in results.kinds:
         known, note_on_recorded = recorded(kind)
         frame = _best(kind, levels, known)
         title = f"Best time per variant and graph{kind.heading}"
@@ -89,14 +90,14 @@ def _best(kind: Kind, levels: pd.DataFrame | None, known: Mapping[Hashable, floa
     """
     import pandas as pd
 
-    frame = fastest(kind.configurations(), SETTING).sort_values([*_GRAPH, "search_ms"])
+    frame = fastest(kind.configurations, SETTING).sort_values([*GRAPH, "search_ms"])
     frame = frame.merge(_times_best(kind), how="left", on=[*SETTING])
     ok = kind.rows["status"] == "ok"
-    searches = kind.rows.assign(points=ok, failed=~ok).groupby([*_GRAPH, "variant", "backend"])
+    searches = kind.rows.assign(points=ok, failed=~ok).groupby([*GRAPH, "variant", "backend"])
     frame = frame.merge(searches[[*COUNTS]].sum().reset_index())
     figures = [name for figure in kind.family.figures for name in figure.table_columns]
     totals = [column.name for column in kind.family.profile if column.total]
-    steps = TimedRows.of(kind, levels).levels if totals else None
+    steps = TimedRows.of(kind, levels).levels if totals and levels is not None and len(levels) else None
     if steps is not None and len(steps):
         frame = frame.merge(_totals(steps, totals), how="left", on=[*_POINT])
     searched = zip(frame["graph_checksum"], frame["variant"], strict=True)
@@ -116,8 +117,8 @@ def _times_best(kind: Kind) -> pd.DataFrame:
     Searches that lack a time from a source of the graph are left out (see ``comparable``). The values are NaN
     for emulated kernels.
     """
-    whole = fastest(comparable(kind.rows, kind.family), SETTING)
-    least = whole.groupby(_GRAPH)["search_ms"].transform("min")
+    whole = fastest(kind.comparable, SETTING)
+    least = whole.groupby([*GRAPH])["search_ms"].transform("min")
     meant = math.nan if kind.emulated else whole["search_ms"] / least.where(least > 0)
     return whole.assign(times_best=meant)[[*SETTING, "times_best"]]
 
@@ -199,10 +200,10 @@ def _drawings(frame: pd.DataFrame, kind: Kind, brief: bool) -> list[Table]:
     """
     frame = frame.assign(knobs=_told_knobs(frame))
     if kind.emulated and RECORDED in frame:
-        frame = frame.sort_values([*_GRAPH, RECORDED], kind="stable")
+        frame = frame.sort_values([*GRAPH, RECORDED], kind="stable")
     short = brief and len(frame) > _LONG
     made = []
-    for (graph, checksum), group in frame.groupby(_GRAPH, sort=False):
+    for (graph, checksum), group in frame.groupby([*GRAPH], sort=False):
         title = f"{graph}, {kind.searched(str(graph), str(checksum))}"
         if short and len(group) > _FEW:
             title += f", the best {_FEW} of {len(group)}"
@@ -251,7 +252,7 @@ def recorded(kind: Kind) -> tuple[dict[Hashable, float], str]:
     rows = _rows()
     if (kind.rows["gpu"] == rows["gpu"].iloc[0]).any():
         return {}, ""
-    wanted, there = (some.groupby("graph_checksum")["source"].agg(set) for some in (kind.rows, rows))
+    wanted, there = (some.groupby("graph_checksum")["source"].agg(set) for some in (kind.runs, rows))
     same = [checksum for checksum, sources in wanted.items() if sources == there.get(checksum)]
     rows = rows[rows["graph_checksum"].isin(same)]
     if rows.empty:
@@ -275,11 +276,13 @@ HEAT_MAP = "heatmap"
 """The prefix of the names of tables with heat maps."""
 _LAUNCH = ("grid", "block")
 _COLUMNS = ("knobs", "sources", "search_ms", "times_best")
+_MAPPED = (*GRAPH, "variant", "backend", "gpu", "host_cpu", "source", "source_id", "status", *_LAUNCH)
+"""Columns of result rows that the drawings of heat maps need."""
 _NOTE_ON_MAP = f"Search ms by grid (down) and block (across), each with its best knobs: {STATISTIC}."
 _IN_BRIEF = "Of each graph the fastest search is drawn; --table heatmap draws all."
 
 
-def heat_maps(rows: pd.DataFrame, *, brief: bool = False) -> list[Table]:
+def heat_maps(results: Results, *, brief: bool = False) -> list[Table]:
     """Returns up to three tables of times: with warm caches, with cold caches, and of emulated kernels. Each
     table has one row per variant, graph, grid and block. Tables without rows are left out.
 
@@ -287,8 +290,9 @@ def heat_maps(rows: pd.DataFrame, *, brief: bool = False) -> list[Table]:
     fastest variant of each graph.
     """
     tables = []
-    for kind in kinds(rows[rows["block"].notna()]):
-        cells = fastest(kind.configurations(), [*SETTING, *_LAUNCH])
+    kernels = [kind for kind in results.kinds if kind.rows["block"].notna().any()]
+    for kind in kernels or kinds(results.rows[:0]):
+        cells = fastest(kind.launches, [*SETTING, *_LAUNCH])
         least = cells.groupby(list(SETTING), dropna=False)["search_ms"].transform("min")
         cells = cells.assign(times_best=cells["search_ms"] / least)
         cells = cells.assign(order=cells["grid"].map(grid_order)).sort_values([*SETTING, "order", "block"])
@@ -328,8 +332,8 @@ def grid_order(grid: str) -> float:
 
 
 def _maps(cells: pd.DataFrame, kind: Kind) -> Iterator[Table]:
-    rows = kind.rows
-    without_time = rows[(rows["status"] != "ok") & rows["block"].notna()]
+    kind = replace(kind, rows=kind.rows.loc[kind.rows["block"].notna(), [*_MAPPED]])
+    without_time = kind.rows[kind.rows["status"] != "ok"]
     failed = dict(iter(without_time.groupby(["graph", "variant", "backend"])))
     for (graph, checksum, variant, backend, *machine), group in cells.groupby(list(SETTING), sort=False):
         if len(group) == 1:

@@ -19,6 +19,7 @@ from bfsbench.reports.rows import (
     STATISTIC,
     TYPICAL,
     Kind,
+    Results,
     comparable,
     kinds,
     short_names,
@@ -86,10 +87,10 @@ def over_commits(rows: pd.DataFrame, family: Family) -> pd.DataFrame:
     return found
 
 
-def histories(rows: pd.DataFrame) -> list[Table]:
+def histories(results: Results) -> list[Table]:
     """Returns the tables of times over commits: one of warm times and one of cold times for each family of
     variants that has rows. Emulated kernels are left out."""
-    return [_history(kind) for kind in kinds(by_commit(rows)) if not kind.emulated]
+    return [_history(kind) for kind in kinds(by_commit(results.rows)) if not kind.emulated]
 
 
 def _history(kind: Kind) -> Table:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bfsbench.reports.measured import TimedRows, search_names
-from bfsbench.reports.rows import kinds
+from bfsbench.reports.rows import Results
 from bfsbench.reports.table import Table
 from bfsbench.rows.columns import AXES, PROFILE_COLUMNS
 from bfsbench.rows.results import LEVELS_SUFFIX, result_files
@@ -37,7 +37,7 @@ _NOTE = "frontier: vertices at the level; arcs: adjacency entries read there, wh
 _NOTHING = "No level profile belongs to these rows: 'bfsbench run --profile' makes them."
 
 
-def level_tables(rows: pd.DataFrame, levels: pd.DataFrame | None = None) -> list[Table]:
+def level_tables(results: Results, levels: pd.DataFrame | None = None) -> list[Table]:
     """Returns tables of level profiles with one row per level of each search. Measured and emulated profiles
     stand in separate tables.
 
@@ -45,7 +45,7 @@ def level_tables(rows: pd.DataFrame, levels: pd.DataFrame | None = None) -> list
     table per graph and source, with levels as rows and searches as columns.
     """
     made = []
-    for kind in kinds(rows):
+    for kind in results.kinds:
         if "profile" not in kind.family.pictures:
             continue
         measured = TimedRows.of(kind, levels)

@@ -9,17 +9,14 @@ import textwrap
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bfsbench.reports.rows import (
-    EMULATED,
     GRAPH,
     STATISTIC,
     Kind,
     called,
     comparable,
-    configurations,
-    counting_sources,
     fastest,
     in_words,
     names_of_sources,
@@ -33,7 +30,6 @@ from bfsbench.support.errors import UsageError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bfsbench.programs.families.base import Family
 
 _SHORT = 8
 """Number of characters of the checksum that are shown if two graphs have the same name."""
@@ -44,7 +40,7 @@ class NothingToDrawError(UsageError):
 
 
 @dataclass(frozen=True)
-class TimedRows:
+class TimedRows(Kind):
     """Comparable result rows of one family of problems, with the columns ``label`` and ``title`` added.
 
     ``label`` is the name of a row's series, which becomes one line or one bar. It includes the device if the
@@ -52,13 +48,9 @@ class TimedRows:
     profiles of these rows, with ``label`` and ``title``.
     """
 
-    rows: pd.DataFrame
     levels: pd.DataFrame | None
-    family: Family
-    suffix: str
-    """Suffix of the names of pictures. It says whether the rows are cold, emulated or of another family."""
-    heading: str
-    """Suffix of the titles of pictures: ``suffix`` in words."""
+
+    also: ClassVar[tuple[str, ...]] = ("title", "label")
 
     @classmethod
     def of(cls, kind: Kind, levels: pd.DataFrame | None) -> TimedRows:
@@ -69,7 +61,7 @@ class TimedRows:
             keys = [*AXES, "gpu"]
             named = rows[[*keys, "title", "label"]].drop_duplicates()
             levels = levels.drop_duplicates([*keys, "level"], keep="last").merge(named, on=keys)
-        return cls(rows, levels, kind.family, kind.suffix, kind.heading)
+        return cls(kind.family, kind.suffix, kind.heading, rows, levels)
 
     @property
     def quantity(self) -> str:
@@ -84,22 +76,12 @@ class TimedRows:
     @property
     def devices(self) -> list[str]:
         """The names of the GPUs and CPUs that the rows were taken on."""
-        return [str(device) for device in with_device(self.rows)["device"].unique() if device]
+        return [str(device) for device in self.runs["device"].unique() if device]
 
     @cached_property
     def labels(self) -> list[str]:
         """Names of the series, in the order in which they appear in the rows."""
         return list(dict.fromkeys(self.rows["label"]))
-
-    @cached_property
-    def configurations(self) -> pd.DataFrame:
-        """One row per configuration, combined over sources, as ``rows.configurations`` makes it."""
-        return configurations(self.rows, self.family, also=("title", "label"))
-
-    @property
-    def emulated(self) -> bool:
-        """True if the rows are of kernels that the CPU emulated."""
-        return self.suffix.endswith(EMULATED)
 
     def best(self, by: Sequence[str] = ("title", "label")) -> pd.DataFrame:
         """Returns the fastest configuration for each combination of values of the columns ``by``. By default
@@ -114,8 +96,10 @@ class TimedRows:
         ``rows.comparable``). ``baseline`` is the CPU program whose time is divided by other times to compute
         speed-ups. By default it is the baseline of the family.
         """
-        whole = comparable(self.rows, self.family, also=("title", "label"), baseline=baseline)
-        return fastest(whole, ("title", "label"))
+        whole = self.comparable
+        if baseline:
+            whole = comparable(self.rows, self.family, also=self.also, baseline=baseline)
+        return fastest(whole, self.also)
 
     def among(self, frame: pd.DataFrame) -> list[str]:
         """Returns the titles of the graphs that have rows in ``frame``, in the order of ``graphs``."""
@@ -124,18 +108,18 @@ class TimedRows:
 
     def above(self, title: str) -> str:
         """Returns the text above a graph's panel: the graph's title and its sources."""
-        return f"{wrapped(title)}\n{self.searched(title)}"
+        return f"{wrapped(title)}\n{self.compared_from(title)}"
 
-    def searched(self, title: str) -> str:
+    def compared_from(self, title: str) -> str:
         """Returns the sources from which a graph's searches are compared, in words such as ``64 sources``."""
-        return in_words(self._sources.get(title, []), self.family, self._names.get(title, {}))
+        return in_words(self._sources.get(title, []), self.family, self._vertices.get(title, {}))
 
     def source(self, title: str, source: Any) -> str:
         """Returns a source vertex of a graph as text, with the vertex's name if it has one."""
-        return called(int(source), self._names.get(title, {}))
+        return called(int(source), self._vertices.get(title, {}))
 
     @cached_property
-    def _names(self) -> dict[Hashable, dict[int, str]]:
+    def _vertices(self) -> dict[Hashable, dict[int, str]]:
         """The names of each graph's source vertices, by the graph's title; see ``names_of_sources``."""
         return names_of_sources(self.rows, "title")
 
@@ -144,7 +128,7 @@ class TimedRows:
         """The source vertices from which each graph's searches are compared, by the graph's title; see
         ``rows.comparable``."""
         titles = self.rows[[*GRAPH, "title"]].drop_duplicates()
-        return sources_of(counting_sources(self.rows).merge(titles), "title")
+        return sources_of(self.counting.merge(titles), "title")
 
 
 def ranking(best: pd.DataFrame) -> list[str]:

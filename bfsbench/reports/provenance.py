@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bfsbench.reports.rows import compact
+from bfsbench.reports.rows import GRAPH, Results, compact
 from bfsbench.reports.table import Cell, Table, header
 from bfsbench.support.errors import InputError, printable
 
@@ -37,10 +37,13 @@ def with_footnotes(tables: Iterable[Table], rows: pd.DataFrame) -> list[Table]:
     footnotes = _footnotes(rows)
     noted = []
     for table in tables:
-        named = {cell for row in table.rows for cell in row if isinstance(cell, str)} | {*table.columns}
-        shown = (note for variant, note in footnotes.items() if variant in named)
+        shown = (note for variant, note in footnotes.items() if _names(table, variant))
         noted.append(replace(table, notes=(*table.notes, *shown)))
     return noted
+
+
+def _names(table: Table, text: str) -> bool:
+    return text in table.columns or any(text in row for row in table.rows)
 
 
 def footnotes_of(rows: pd.DataFrame) -> list[str]:
@@ -109,10 +112,11 @@ _ORIGINS_ACROSS = 3
 _NOT_THROTTLED = ("", "none")
 
 
-def origins(rows: pd.DataFrame) -> list[Table]:
+def origins(results: Results) -> list[Table]:
     """Returns a table with one row per origin, a combination of device, host, software versions and commit.
     For each origin it has the number of rows, the clock rates, and the times of the first and last
     measurement."""
+    rows = results.rows
     summed = ["status", "sm_clock_mhz", "memory_clock_mhz", "taken_at"]
     taken = compact(rows[[*_ORIGIN, *summed]], _ORIGIN).assign(throttled=_throttled(rows))
     frame = taken.groupby(list(_ORIGIN), as_index=False, sort=False, observed=True).agg(
@@ -154,10 +158,14 @@ def _throttled(rows: pd.DataFrame) -> pd.Series[bool]:
     return ~rows["throttle"].isin([text for text in texts if text.lower() in _NOT_THROTTLED])
 
 
+_WARNED = ("graph", "variant", "gpu", "host", "host_cpu", "commit", "throttle", "warnings")
+"""Columns of result rows that the function ``warnings`` reads."""
+
+
 def warnings(rows: pd.DataFrame) -> list[str]:
     """Returns warnings about comparing the times in ``rows``, for example because they were measured on
     different devices. Rows of emulated kernels are ignored."""
-    rows = rows[rows["backend"] != "cpu"]
+    rows = rows.loc[rows["backend"] != "cpu", [*_WARNED]]
     found = []
     gpus = set(rows["gpu"]) - {""}
     if len(gpus) > 1:
@@ -207,13 +215,14 @@ _SHORT = 12
 """Number of a checksum's characters that the table of graphs shows."""
 
 
-def graph_counts(rows: pd.DataFrame) -> list[Table]:
+def graph_counts(results: Results) -> list[Table]:
     """Returns a table of every graph's vertices, arcs, average degree and checksum.
 
     If two files use one name for different graphs, there are two rows.
     """
-    known = rows[rows["num_vertices"].notna()]
-    frame = known.drop_duplicates(["graph", "graph_checksum"]).sort_values(["graph", "graph_checksum"])
+    rows = results.rows
+    known = rows.loc[rows["num_vertices"].notna(), [*GRAPH, "num_vertices", "num_edges"]]
+    frame = known.drop_duplicates([*GRAPH]).sort_values([*GRAPH])
     shown = frame[["graph"]].assign(
         num_vertices=frame["num_vertices"].astype("int64"),
         arcs=frame["num_edges"].astype("int64"),
@@ -226,9 +235,10 @@ def graph_counts(rows: pd.DataFrame) -> list[Table]:
     return [Table.of("datasets", "Datasets", shown, notes)]
 
 
-def failed_points(rows: pd.DataFrame) -> list[Table]:
+def failed_points(results: Results) -> list[Table]:
     """Returns a table that counts the rows without a time by graph, variant, backend, status and reason. The
     most frequent combinations come first."""
+    rows = results.rows
     failed = rows[rows["status"] != "ok"]
     by = ["status", "graph", "variant", "backend", "reason"]
     groups = failed.groupby(by, as_index=False).size().rename(columns={"size": "points"})

@@ -14,13 +14,11 @@ from bfsbench.reports.rows import (
     STATISTIC,
     TYPICAL,
     Kind,
-    comparable,
+    Results,
     fastest,
-    kinds,
     of_one_setting,
     short_names,
     succeeded,
-    with_device,
 )
 from bfsbench.reports.table import Table
 
@@ -67,7 +65,7 @@ def ratios(kind: Kind) -> pd.DataFrame:
     """
     from bfsbench.graphs.load import kind_of_graph
 
-    best = of_one_setting(fastest(comparable(kind.rows, kind.family), [*GRAPH, *SEARCH]))
+    best = of_one_setting(fastest(kind.comparable, [*GRAPH, *SEARCH]))
     on_graph = best.groupby(list(GRAPH))["search_ms"]
     least = on_graph.transform("min")
     families = best["graph"].map(kind_of_graph)
@@ -75,7 +73,7 @@ def ratios(kind: Kind) -> pd.DataFrame:
     return best[on_graph.transform("size") > 1]
 
 
-def rankings(rows: pd.DataFrame) -> list[Table]:
+def rankings(results: Results) -> list[Table]:
     """Returns the rankings of searches. Each family of problems has a ranking of times with warm caches, and
     a ranking of times with cold caches. Rankings without rows are left out.
 
@@ -89,7 +87,7 @@ def rankings(rows: pd.DataFrame) -> list[Table]:
     - ``worst_times_best``: its largest ratio to the best time of a graph, and ``worst_graph``, that graph;
     - ``failed_graphs``: the number of graphs on which it ran but lacks times.
     """
-    measured = [kind for kind in kinds(rows) if not kind.emulated]
+    measured = [kind for kind in results.kinds if not kind.emulated]
     if not measured:
         return [Table("ranking", "Ranking", (), [], ("Times of emulated kernels are not ranked.",))]
     return [_ranking(kind) for kind in measured]
@@ -107,14 +105,14 @@ def _ranking(kind: Kind) -> Table:
     return Table.of(f"ranking{kind.suffix}", title, frame, _notes(frame, tried, total), drawings)
 
 
-def matrices(rows: pd.DataFrame) -> list[Table]:
+def matrices(results: Results) -> list[Table]:
     """Returns matrices with one row per search and one column per graph. Each family of problems has a matrix
     for warm caches and a matrix for cold caches.
 
     A cell is the search's time divided by the best time of the graph. The last column is the geometric mean
     over the graphs on which the search has a time.
     """
-    return [_matrix(kind) for kind in kinds(rows) if not kind.emulated]
+    return [_matrix(kind) for kind in results.kinds if not kind.emulated]
 
 
 def _matrix(kind: Kind) -> Table:
@@ -142,7 +140,7 @@ def _why_empty(kind: Kind) -> str:
 def _tried(kind: Kind) -> pd.DataFrame:
     """Returns one row for each pair of a search and a graph in ``kind.rows``. The pair need not have a
     time."""
-    tried = with_device(kind.rows)[[*GRAPH, *SEARCH]].drop_duplicates()
+    tried = kind.runs[[*GRAPH, *SEARCH]].drop_duplicates()
     return tried[tried["device"] != ""]
 
 

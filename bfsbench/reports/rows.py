@@ -3,11 +3,12 @@ sources."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, partial
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from bfsbench.programs.families import DEFAULT
 from bfsbench.programs.families.base import Family, Figure
@@ -56,23 +57,58 @@ class Kind:
 
     family: Family
     suffix: str
+    """Suffix of the names of tables and pictures. It says whether the rows are cold, emulated or of another
+    family."""
     heading: str
+    """Suffix of the titles of tables and pictures: ``suffix`` in words."""
     rows: pd.DataFrame
+
+    also: ClassVar[tuple[str, ...]] = ()
+    """Further columns by which configurations are told apart."""
 
     @property
     def emulated(self) -> bool:
         """True if the rows are of kernels that the CPU emulated."""
         return self.suffix.endswith(EMULATED)
 
+    @cached_property
     def configurations(self) -> pd.DataFrame:
-        """Returns one row per configuration, combined over sources, as the module's function
-        ``configurations`` makes it."""
-        return configurations(self.rows, self.family)
+        """One row per configuration, combined over sources, as the module's function ``configurations``
+        makes it."""
+        return _of_most_sources(self._combined, self.also)
+
+    @cached_property
+    def launches(self) -> pd.DataFrame:
+        """One row per configuration with a block size. Rows without a block size do not affect it."""
+        return _of_most_sources(self._combined[self._combined["block"].notna()], self.also)
+
+    @cached_property
+    def _combined(self) -> pd.DataFrame:
+        return _combined(self.rows, self.family, self.also)
+
+    @cached_property
+    def comparable(self) -> pd.DataFrame:
+        """The configurations whose times may be compared, as the module's function ``comparable`` makes
+        them."""
+        cut = _cut(self.rows, self.runs, self.counting)
+        if cut is self.rows:
+            return _from_all_sources(self.counting, self.configurations)
+        return _from_all_sources(self.counting, configurations(cut, self.family, also=self.also))
+
+    @cached_property
+    def runs(self) -> pd.DataFrame:
+        """The searches and the sources from which they were run. See the function ``runs``."""
+        return runs(self.rows)
+
+    @cached_property
+    def counting(self) -> pd.DataFrame:
+        """The sources whose times are compared. See ``counting_sources``."""
+        return counting_sources(self.runs)
 
     @cached_property
     def sources(self) -> dict[Hashable, list[int]]:
         """The source vertices of each graph, by its name and checksum. See ``sources_of``."""
-        return sources_of(self.rows, [*GRAPH])
+        return sources_of(self.runs, [*GRAPH])
 
     def searched(self, graph: str, checksum: str) -> str:
         """Returns the sources from which a graph was searched, in words such as ``64 sources``."""
@@ -86,6 +122,20 @@ class Kind:
         return names_of_sources(self.rows, [*GRAPH])
 
 
+@dataclass(frozen=True)
+class Results:
+    """The result rows from which tables are made."""
+
+    rows: pd.DataFrame
+    kinds: Sequence[Kind]
+    """The parts of the rows whose times may stand in one table. Several tables share them."""
+
+    @classmethod
+    def of(cls, rows: pd.DataFrame) -> Results:
+        """Returns the rows with their parts, as the function ``kinds`` makes them."""
+        return cls(rows, [*kinds(rows)])
+
+
 def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
     """Splits rows by family, and each family into rows measured with warm caches, with cold caches, and
     emulated rows.
@@ -96,7 +146,8 @@ def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
     for name in dict.fromkeys(rows["family"]) if len(rows) else (DEFAULT,):
         family, some = find_family(name), _where(rows["family"] == name, rows)
         suffix, of = ("", "") if name == DEFAULT else (f"_{name}", f" ({family.title})")
-        emulated, cold = some["backend"] == "cpu", some["method"].str.contains(r"\bcold\b")
+        methods = [method for method in some["method"].unique() if re.search(r"\bcold\b", method)]
+        emulated, cold = some["backend"] == "cpu", some["method"].isin(methods)
         for chosen, mark, heading in (
             (~emulated & ~cold, "", ""),
             (cold & ~emulated, COLD, " (caches flushed before every run)"),
@@ -164,10 +215,10 @@ def select(
     selects all graphs whose names begin with it. A variant may be named by an alias. Raises UsageError for a
     name that no row has.
     """
-    for column, names in (("graph", graphs), ("variant", variants), ("backend", backends)):
-        known = set(rows[column])
-        chosen = set[str]().union(*(_called(column, name, known) for name in listed(names)))
-        if chosen:
+    for column, wanted in (("graph", graphs), ("variant", variants), ("backend", backends)):
+        if names := listed(wanted):
+            known = set(rows[column])
+            chosen = set[str]().union(*(_called(column, name, known) for name in names))
             rows = rows[rows[column].isin(chosen)]
     return rows
 
@@ -184,7 +235,11 @@ def _called(column: str, name: str, known: set[str]) -> set[str]:
 
 def succeeded(rows: pd.DataFrame) -> pd.DataFrame:
     """Returns the rows that have a time, with ``block`` as integers and an added column ``device``."""
-    rows = with_device(rows[(rows["status"] == "ok") & rows["search_ms"].notna()])
+    return _with_time(with_device(rows))
+
+
+def _with_time(rows: pd.DataFrame) -> pd.DataFrame:
+    rows = rows[(rows["status"] == "ok") & rows["search_ms"].notna()]
     return rows.assign(block=rows["block"].astype("Int64"))
 
 
@@ -219,12 +274,26 @@ def configurations(
     If a configuration was measured more than once from a source, its fastest row counts. A configuration is
     left out if it lacks a time from a source of its search, because its median would be over other sources.
     """
+    return _of_most_sources(_combined(rows, family, also, baseline), also)
+
+
+def _of_most_sources(frame: pd.DataFrame, also: Sequence[str] = ()) -> pd.DataFrame:
+    """Returns the rows of ``frame`` that have a time from every source of their search."""
+    most = frame.groupby([*SETTING, *also], dropna=False)["sources"].transform("max")
+    return _where(frame["sources"] == most, frame)
+
+
+def _combined(
+    rows: pd.DataFrame, family: Family | None, also: Sequence[str] = (), baseline: str = ""
+) -> pd.DataFrame:
+    """Returns one row per configuration, as ``configurations`` does. Configurations that lack a time from a
+    source of their search are included."""
     family = family or find_family(rows["family"].iloc[0] if len(rows) else DEFAULT)
     key = [*SETTING, *SHAPE, *also]
     figures = [figure.name for figure in family.figures]
-    taken = dict.fromkeys([*key, *_SEARCH, *_TIMED, *figures, "repeats"])
-    rows = rows.assign(repeats=_repeats(rows))
-    rows = compact(succeeded(_complete(rows))[[*taken]], dict.fromkeys([*key, *_SEARCH]))
+    taken = dict.fromkeys([*key, *_SEARCH, *_TIMED, *figures, "repeats", "status"])
+    rows = with_device(rows).assign(repeats=_repeats(rows))[[*taken]]
+    rows = _with_time(_complete(compact(rows, dict.fromkeys([*key, *_SEARCH]))))
     rows = rows.sort_values("search_ms", kind="stable").drop_duplicates([*key, "source"])
     rows = rows.merge(_baseline(rows, baseline or family.baseline), how="left", on=_SEARCH)
     rows = rows.assign(
@@ -253,9 +322,7 @@ def configurations(
             for part, share in (("q1", 0.25), ("median", 0.5), ("q3", 0.75)):
                 frame[f"{figure.name}_{part}"] = found.quantile(share)
     texts = [name for name in key if rows[name].dtype == "category"]
-    frame = frame.reset_index().astype(dict.fromkeys(texts, object))
-    most = frame.groupby([*SETTING, *also], dropna=False)["sources"].transform("max")
-    return _where(frame["sources"] == most, frame)
+    return frame.reset_index().astype(dict.fromkeys(texts, object))
 
 
 def _complete(rows: pd.DataFrame) -> pd.DataFrame:
@@ -263,11 +330,11 @@ def _complete(rows: pd.DataFrame) -> pd.DataFrame:
     failed = rows["status"] != "ok"
     if not failed.any():
         return rows
-    point = [*GRAPH, "variant", "backend", *SHAPE]
-    timed = rows.loc[~failed, [*point, "source"]].drop_duplicates().assign(timed=True)
-    lost = rows.loc[failed, [*point, "source"]].merge(timed, how="left", on=[*point, "source"])
-    lost = lost.loc[lost["timed"].isna(), point].drop_duplicates().assign(lost=True)
-    return rows[rows[point].merge(lost, how="left", on=point)["lost"].isna().to_numpy()]
+    points = rows.groupby([*GRAPH, "variant", "backend", *SHAPE], dropna=False, observed=True).ngroup()
+    doubtful = points.isin(points[failed])
+    runs = [points[doubtful], rows.loc[doubtful, "source"]]
+    timed = (~failed)[doubtful].groupby(runs, dropna=False).transform("any")
+    return rows[~points.isin(points[doubtful][~timed])]
 
 
 def equal_repeats(rows: pd.DataFrame) -> pd.DataFrame:
@@ -308,8 +375,8 @@ def _repeats(rows: pd.DataFrame) -> pd.Series[int]:
 
     if "search_ms_samples" not in rows:
         return pd.Series(0, rows.index)
-    samples = rows["search_ms_samples"].astype(object).fillna("").astype(str)
-    return (samples.str.count(";") + 1).where(samples != "", 0).astype("int64")
+    samples = map(str, rows["search_ms_samples"].astype(object).fillna(""))
+    return pd.Series([text.count(";") + 1 if text else 0 for text in samples], rows.index, dtype="int64")
 
 
 def of_one_setting(best: pd.DataFrame) -> pd.DataFrame:
@@ -359,22 +426,42 @@ def comparable(
     Rows from other sources are left out. All rows of a graph are cut to equally many repeats (see
     ``equal_repeats``).
     """
+    tried = runs(rows)
+    counting = counting_sources(tried)
+    found = configurations(_cut(rows, tried, counting), family, also=also, baseline=baseline)
+    return _from_all_sources(counting, found)
+
+
+def _cut(rows: pd.DataFrame, runs: pd.DataFrame, counting: pd.DataFrame) -> pd.DataFrame:
+    """Returns the rows from the sources in ``counting``, with equally many repeats in all rows of a graph. If
+    this leaves nothing out, it returns ``rows`` itself."""
     rows = equal_repeats(rows)
-    counting = counting_sources(rows)
-    found = configurations(rows.merge(counting), family, also=also, baseline=baseline)
+    all_count = len(counting) == len(runs[[*GRAPH, "source"]].drop_duplicates())
+    return rows if all_count else rows.merge(counting)
+
+
+def _from_all_sources(counting: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
+    """Returns the configurations in ``found`` that have times from all sources of their graph in
+    ``counting``."""
     wanted = counting.groupby(list(GRAPH), as_index=False).size()
     sizes = found[[*GRAPH]].merge(wanted, how="left").set_axis(found.index)["size"]
     return found[found["sources"] == sizes]
 
 
-def counting_sources(rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns the sources whose times are compared, with one row per graph and source.
+def runs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Returns one row for each search (a variant on a device), graph and source in ``rows``. The search may
+    have failed. The columns are GRAPH, ``variant``, ``backend``, ``device`` and ``source``."""
+    return with_device(rows)[[*GRAPH, "variant", "backend", "device", "source"]].drop_duplicates()
+
+
+def counting_sources(runs: pd.DataFrame) -> pd.DataFrame:
+    """Returns the sources whose times are compared, with one row per graph and source. ``runs`` come from the
+    function ``runs``.
 
     The docstring of ``comparable`` says how these sources are chosen.
     """
     import pandas as pd
 
-    runs = with_device(rows)[[*GRAPH, "variant", "device", "source"]].drop_duplicates()
     runs = runs.assign(known=runs["source"].fillna(-1))
     parts = [runs.iloc[:0]]
     for _, some in runs.groupby(list(GRAPH)):

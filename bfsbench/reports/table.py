@@ -288,9 +288,16 @@ def _printable(table: Table) -> Table:
         notes=tuple(map(printable, table.notes)),
         legend=tuple(map(printable, table.legend)),
         columns=tuple(map(printable, table.columns)),
-        rows=[tuple(printable(c) if isinstance(c, str) else c for c in row) for row in table.rows],
+        rows=_printable_rows(table.rows),
         drawings=None if table.drawings is None else tuple(map(_printable, table.drawings)),
     )
+
+
+def _printable_rows(rows: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
+    texts = {cell for row in rows for cell in row if isinstance(cell, str)}
+    if all(map(str.isprintable, texts)):
+        return rows
+    return [tuple(printable(cell) if isinstance(cell, str) else cell for cell in row) for row in rows]
 
 
 def header(column: str) -> str:

@@ -252,6 +252,15 @@ def test_a_page_is_written_whole(results: Path, tmp_path: Path) -> None:
     assert "http://" not in text.replace("http://www.w3.org/2000/svg", "") and "https://" not in text
 
 
+def test_a_page_maps_the_times_with_blocks_of_a_search_that_has_others(tmp_path: Path) -> None:
+    shapes = [("auto", 64), ("auto", 128), ("8", 64), ("8", 128), ("", "")]
+    rows = [row(1.0 + number, grid=grid, block=block) for number, (grid, block) in enumerate(shapes)]
+    page = tmp_path / "report.html"
+    done = report(write(tmp_path / "rows.csv", rows), "--out", page)
+    assert done.exit_code == 0, done.output
+    assert '"grids":["auto","8"],"blocks":[64,128]' in page.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("name", "beginning"),
     [

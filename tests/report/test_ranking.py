@@ -13,7 +13,7 @@ from bfsbench.graphs.generators import GENERATORS
 from bfsbench.graphs.load import UNKNOWN, kind_of_graph
 from bfsbench.reports import Table, tables
 from bfsbench.reports.ranking import ALL, rankings
-from bfsbench.reports.rows import short_names
+from bfsbench.reports.rows import Results, short_names
 from bfsbench.reports.table import render
 
 KRONECKER = "kronecker(scale=9,edge_factor=16,seed=1):symmetrised"
@@ -215,7 +215,7 @@ def repeated(*samples: float, **changes: Any) -> dict[str, Any]:
 
 def test_compared_searches_have_equally_many_repeats(tmp_path: Path) -> None:
     rows = [repeated(3.0, 4.0, 1.0, variant="pull"), repeated(2.0, 5.0, variant="luo")]
-    found = {line["variant"]: line for line in records(only(rankings(frame(tmp_path, rows))))}
+    found = {line["variant"]: line for line in records(only(rankings(Results.of(frame(tmp_path, rows)))))}
     assert found["luo"]["times_best"] == 1, "the third repeat of the other does not count"
     assert found["pull"]["times_first"] == pytest.approx(3 / 2)
     assert found["pull"]["median_times_first"] == pytest.approx(3.5 / 3.5)
@@ -226,6 +226,6 @@ def test_graphs_from_another_number_of_sources_are_not_in_the_ranking(tmp_path: 
         row(graph=f"g{graph}", source=s, variant=v) for graph in (1, 2) for s in (0, 1) for v in ("a", "b")
     ]
     rows += [row(graph="g3", variant=name) for name in ("a", "b")]
-    found = only(rankings(frame(tmp_path, rows)))
+    found = only(rankings(Results.of(frame(tmp_path, rows))))
     assert {line["graphs"] for line in records(found) if line["family"] == ALL} == {2}
     assert "the median over sources of the fastest repeat" in found.notes[0]

@@ -38,7 +38,9 @@ from bfsbench.reports.rows import (
     EMULATED,
     STATISTIC,
     TYPICAL,
+    Results,
     compact,
+    fastest,
     kinds,
     of_one_setting,
     short_names,
@@ -198,12 +200,13 @@ def searches(measured: TimedRows) -> dict[str, Any]:
         {
             "title": title,
             "short": short.get(title, title),
-            "searched": measured.searched(title),
+            "searched": measured.compared_from(title),
             "compared": title in present,
         }
         for title in measured.graphs
     ]
-    made = [_search(label, measured, compared[compared["label"] == label]) for label in measured.labels]
+    series = measured.rows[["label", "variant", "backend"]].drop_duplicates().groupby("label", sort=False)
+    made = [_search(str(label), of, compared[compared["label"] == label]) for label, of in series]
     for search in made:
         search["cells"] = [cells.get((graph, search["label"])) for graph in measured.graphs]
     made.sort(key=lambda search: (-search["graphs"], search["mean"] or math.inf))
@@ -235,8 +238,7 @@ def _against(first: Sequence[SearchCell], cells: Sequence[SearchCell]) -> float 
     return geometric_mean(found) if found else None
 
 
-def _search(label: str, measured: TimedRows, compared: pd.DataFrame) -> dict[str, Any]:
-    rows = measured.rows[measured.rows["label"] == label]
+def _search(label: str, rows: pd.DataFrame, compared: pd.DataFrame) -> dict[str, Any]:
     found = compared["ratio"]
     variant = str(rows["variant"].iloc[0])
     return {
@@ -303,21 +305,21 @@ def content(rows: pd.DataFrame, levels: pd.DataFrame | None) -> dict[str, Any]:
         "kinds": [searches(part) for part in parts],
         "maps": [found for part in parts if not part.emulated for found in heat_maps(part)],
         "profiles": shown,
-        "tables": [_table(table) for table in (*_tables(rows, levels), points(rows))],
+        "tables": [_table(table) for table in (*_tables(Results(rows, parts), levels), points(rows))],
     }
 
 
-def _tables(rows: pd.DataFrame, levels: pd.DataFrame | None) -> Iterator[Table]:
+def _tables(results: Results, levels: pd.DataFrame | None) -> Iterator[Table]:
     makers = TABLES | {"best": partial(best_times, levels=levels)}
-    for name in _SHOWN:
-        for table in with_footnotes(makers[name](rows), rows):
-            if name == "best":
-                columns = _best_columns(table)
-                notes = (*_meanings(table, columns), *table.notes)
-                table = replace(table, columns=columns, rows=table.columns_of(*columns).rows, notes=notes)
-            elif name == "provenance":
-                numbered = [(number, *row) for number, row in enumerate(table.rows, 1)]
-                table = replace(table, columns=("origin", *table.columns), rows=numbered)
+    for table in with_footnotes((table for name in _SHOWN for table in makers[name](results)), results.rows):
+        if table.name.startswith("best"):
+            columns = _best_columns(table)
+            notes = (*_meanings(table, columns), *table.notes)
+            yield replace(table, columns=columns, rows=table.columns_of(*columns).rows, notes=notes)
+        elif table.name == "provenance":
+            numbered = [(number, *row) for number, row in enumerate(table.rows, 1)]
+            yield replace(table, columns=("origin", *table.columns), rows=numbered)
+        else:
             yield table
 
 
@@ -348,14 +350,15 @@ def _best_columns(table: Table) -> tuple[str, ...]:
 
 def _table(table: Table) -> dict[str, Any]:
     cells = zip(*table.rows, strict=True) if table.rows else ((),) * len(table.columns)
+    types = [{*map(type, column)} for column in cells]
     columns = [
         {
             "key": key,
             "label": heading(key),
-            "number": any(isinstance(cell, int | float) for cell in column),
-            "whole": not any(isinstance(cell, float) for cell in column),
+            "number": any(issubclass(one, int | float) for one in found),
+            "whole": not any(issubclass(one, float) for one in found),
         }
-        for key, column in zip(table.columns, cells, strict=True)
+        for key, found in zip(table.columns, types, strict=True)
     ]
     return {
         "name": table.name,
@@ -396,19 +399,20 @@ def heat_maps(measured: TimedRows) -> Iterator[dict[str, Any]]:
     A cell of a map holds a time with its knob values, or ``failed`` if no run succeeded. A cell is None if
     its grid and block were not tried.
     """
-    best = measured.best(("title", "label", "grid", "block"))
+    places = ["title", "label"]
+    best = dict(iter(fastest(measured.launches, (*places, "grid", "block")).groupby(places)))
     tried = measured.rows[["title", "label", "variant", "graph", "backend", "grid", "block"]]
     tried = tried[(tried["backend"] != "host") & tried["block"].notna()]
-    for (graph, label), found in tried.groupby(["title", "label"], sort=False):
-        timed = best[(best["title"] == graph) & (best["label"] == label)]
-        if timed["grid"].nunique() < 2 or timed["block"].nunique() < 2:
+    for (graph, label), found in tried.groupby(places, sort=False):
+        timed = best.get((graph, label))
+        if timed is None or timed["grid"].nunique() < 2 or timed["block"].nunique() < 2:
             continue
         cells: dict[tuple[str, float], Any] = dict.fromkeys(
             zip(found["grid"], found["block"], strict=True), "failed"
         )
-        for row in timed.to_dict("records"):
-            shown = {"ms": float(row["search_ms"]), "knobs": row["knobs"], "sources": int(row["sources"])}
-            cells[row["grid"], row["block"]] = shown
+        columns = (timed[name] for name in ("grid", "block", "search_ms", "knobs", "sources"))
+        for grid, block, ms, knobs, sources in zip(*columns, strict=True):
+            cells[grid, block] = {"ms": ms, "knobs": knobs, "sources": sources}
         grids = sorted({grid for grid, _ in cells}, key=grid_order)
         blocks = sorted({int(block) for _, block in cells})
         yield {
@@ -416,7 +420,7 @@ def heat_maps(measured: TimedRows) -> Iterator[dict[str, Any]]:
             "series": f"{label}{measured.heading}",
             "variant": with_aliases(found["variant"].iloc[0]),
             "name": found["graph"].iloc[0],
-            "searched": measured.searched(str(graph)),
+            "searched": measured.compared_from(str(graph)),
             "statistic": STATISTIC,
             "grids": grids,
             "blocks": blocks,

@@ -64,7 +64,7 @@ def heat_maps(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     for graph in measured.graphs:
         shown = [label for label in measured.labels if sizes.get((graph, label), 0) > 1]
         for page, labels in pages(shown, _MAPS):
-            about = (graph, measured.searched(graph))
+            about = (graph, measured.compared_from(graph))
             chosen = cells[(cells["title"] == graph) & cells["label"].isin(labels)]
             tried = kernels[(kernels["title"] == graph) & kernels["label"].isin(labels)]
             drawn = _figure(heading, about, labels, chosen, tried)
