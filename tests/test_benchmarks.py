@@ -132,23 +132,31 @@ def test_buffers_of_one_size_and_type_are_given_once(device: Device) -> None:
     assert device.empty(5, "int32") not in (one, other)
 
 
-SLOWER = 3
-"""A time of a slow or busy processor may be this many times the time of the processor that set the limit."""
+LIMIT_S, LIMIT_GB = 2 + 1.3, 0.4 + 0.11
+"""The limits of processor time and memory for 100,000 rows. The start may take 2 s and 0.4 GB of them."""
+ROUNDS_OF_LARGE_FILES = 3
+"""Runs of each command. The shortest time counts, because other processes share the processor."""
 
 
 @pytest.mark.exhaustive
 def test_result_files_of_100_000_rows_take_a_tenth_of_what_a_million_may(tmp_path: Path) -> None:
     """A million rows may take 15 s of processor time and 1.5 GB in each command.
 
-    The start takes up to 2 s and 0.4 GB for any number of rows. So 100,000 rows may take a tenth of the rest
-    besides. Processors differ, so the time may be SLOWER times as long.
+    The start takes equally long for any number of rows. So 100,000 rows may take the start and a tenth of the
+    rest. The first run also compiles all modules, so a later run is the shortest.
     """
-    words = ("--rows", "100000", "--file", str(tmp_path / "r.csv"), "text", "page", "resume", "resume")
+    commands = ("text", "page", "resume")
+    words = ("--rows", "100000", "--file", str(tmp_path / "r.csv"), *commands * ROUNDS_OF_LARGE_FILES)
     # In a small process, because a program that it starts counts the memory of its parent, too.
     script = [sys.executable, "-m", "tests.benchmarks.big_results", *words]
-    done = subprocess.run(script, cwd=CUDA_SRC.parent, capture_output=True, text=True, check=True)
-    found = [line.split()[:5] for line in done.stdout.splitlines()[-4:]]
-    assert [line[0] for line in found] == ["text", "page", "resume", "resume"]
-    for name, _wall_s, busy_s, memory_gb, code in found:
-        assert code == "0" or name == "resume", f"{name} fails"
-        assert float(busy_s) < SLOWER * (2 + 1.3) and float(memory_gb) < 0.4 + 0.11, name
+    compiled = {"PYTHONPYCACHEPREFIX": str(tmp_path / "compiled"), "PYTHONDONTWRITEBYTECODE": ""}
+    done = subprocess.run(
+        script, cwd=CUDA_SRC.parent, env=os.environ | compiled, capture_output=True, text=True, check=True
+    )
+    lines = [line.split()[:5] for line in done.stdout.splitlines()]
+    for name in commands:
+        runs = [line[1:] for line in lines if line[0] == name]
+        assert len(runs) == ROUNDS_OF_LARGE_FILES
+        assert all(code == "0" for *_, code in runs), f"{name} fails"
+        assert min(float(busy_s) for _, busy_s, *_ in runs) < LIMIT_S, name
+        assert max(float(memory_gb) for _, _, memory_gb, _ in runs) < LIMIT_GB, name
