@@ -49,8 +49,10 @@ def test_bars_are_as_long_as_the_best_times_over_that_of_the_graph(tmp_path: Pat
     assert widths(first) == {"pull": 1.0, "push": 2.5, "cpu_queue": 4.5}
     assert {bar.get_x() for bar in first.patches} == {1} and first.get_xlim()[0] == 1
     assert widths(second) == {"pull": 1.0}
-    assert f"({STATISTIC};\nmark: {TYPICAL})" in first.get_xlabel()
+    assert f"({STATISTIC};\nline: {TYPICAL})" in first.get_xlabel()
     assert {"2.00 ms", "5.00 ms", "9.00 ms"} == {text.get_text() for text in first.texts}
+    assert [list(dot.get_xdata()) for dot in first.lines if dot.get_marker() == "o"] == [[1]]
+    assert "best of the graph" in [text.get_text() for text in picture.figure.legends[0].get_texts()]
     assert first.get_xlim() == second.get_xlim()
     assert "grid:directed" in first.get_title()
     assert [text.get_text() for text in second.texts].count("not run") == 2

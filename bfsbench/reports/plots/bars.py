@@ -40,13 +40,16 @@ _STATISTIC_INCHES = 0.2
 """Height in inches of a line that names a statistic below an axis."""
 _OTHERS = 0.55
 """Opacity of the bars in pictures of best times."""
+_BEST = COLOURS[4]
+"""Colour of the dot that marks the best search of a graph."""
 
 
 def bars(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     """Yields pictures with one horizontal bar per search: its ``search_ms`` divided by the best time of the
     graph.
 
-    The time in ms stands beside each bar. A mark shows ``median_ms`` divided by the graph's best
+    A bar starts at 1. A dot marks the best search, whose bar has no length. The time in ms stands beside each
+    bar. A line shows ``median_ms`` divided by the graph's best
     ``search_ms``.
 
     All panels of a picture share one axis, which is logarithmic if ratios are large. All panels list the
@@ -82,16 +85,18 @@ def _panel(axis: Axes, rows: pd.DataFrame, shown: Sequence[str], together: pd.Da
         colour = HOST_COLOUR if backend == "host" else COLOURS[0]
         axis.barh(place, ratio - 1, left=1, color=colour, alpha=_OTHERS, height=0.75)
         axis.plot([typical], [place], "|", color="black", markersize=7)
-        note(axis, f"{number(time)} ms", typical, place, weight="bold" if ratio == 1 else "normal")
+        if ratio == 1:
+            axis.plot([1], [place], "o", color=_BEST, clip_on=False, zorder=3)
+        note(axis, f"{number(time)} ms", typical, place, offset=6, weight="bold" if ratio == 1 else "normal")
     tried = set(rows["label"])
     for place in set(range(len(shown))).difference(places):
         note(axis, "failed" if shown[place] in tried else "not run", 1, place)
     axis.grid(visible=False, axis="y")
-    axis.set_xlabel(f"times the best of the graph\n({STATISTIC};\nmark: {TYPICAL})")
+    axis.set_xlabel(f"times the best of the graph\n({STATISTIC};\nline: {TYPICAL})")
 
 
 def _legend(backends: set[str], *, emulated: bool) -> list[Artist]:
-    """Returns the legend's entries for the colours of ``backends`` and for the mark of the median repeat."""
+    """Returns the legend's entries for the colours of ``backends``, the best search and the median repeat."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -99,8 +104,9 @@ def _legend(backends: set[str], *, emulated: bool) -> list[Artist]:
     meanings = [(kernel, COLOURS[0])] if backends != {"host"} else []
     meanings += [("CPU program", HOST_COLOUR)] if "host" in backends else []
     patches = [Patch(color=colour, alpha=_OTHERS, label=text) for text, colour in meanings]
+    winner = Line2D([], [], color=_BEST, linestyle="", marker="o", label="best of the graph")
     mark = Line2D([], [], color="black", linestyle="", marker="|", label="median repeat")
-    return [*patches, mark]
+    return [*patches, winner, mark]
 
 
 PARALLEL = "cpu_parallel"
