@@ -11,7 +11,7 @@
 
 namespace {
 
-// The error message of the last failed call that this thread of the operating system made.
+// The error message of the last call to the library that failed on this thread of the operating system.
 thread_local std::string message;
 
 }  // namespace
@@ -29,8 +29,8 @@ extern "C" EMU_API void emu_start_counting(emu::Machine* machine, uint64_t most_
     machine->counting = std::make_unique<emu::Counting>(machine->buffers, most_polls);
 }
 
-// Returns the findings and the counts since the last call, as text (report.h). The text is valid until the next
-// call.
+// Returns the findings and the counts since the last call of this function, as text (report.h). The text is
+// valid until the next call.
 extern "C" EMU_API const char* emu_report(emu::Machine* machine) {
     static char* text = nullptr;
     size_t size = 0;
@@ -46,15 +46,15 @@ extern "C" EMU_API const char* emu_report(emu::Machine* machine) {
 }
 
 // Declares a buffer that divides a kernel into phases, such as the levels of a search. When a kernel stores
-// to element i of this buffer, phase i begins.
+// to element i of the buffer, phase i begins.
 extern "C" EMU_API void emu_note_phases_at(emu::Machine* machine, const char* begin, size_t bytes, size_t element) {
     machine->counting->note_phases_at(begin, bytes, element);
 }
 
 extern "C" EMU_API void emu_destroy(emu::Machine* machine) { delete machine; }
 
-// Returns the number of guard bytes: the caller must leave this many bytes free before and behind each
-// buffer.
+// Returns the number of guard bytes of a buffer. The caller must leave this many bytes free before each
+// buffer and behind it.
 extern "C" EMU_API size_t emu_guard_bytes() { return emu::Buffers::kGuardBytes; }
 
 // Adds a buffer of `bytes` bytes to the machine. From now on the emulator reports a write just outside the
@@ -63,8 +63,8 @@ extern "C" EMU_API void emu_add_buffer(emu::Machine* machine, char* begin, size_
     machine->buffers.add(begin, bytes, element);
 }
 
-// Adds memory of the host as a buffer. The emulator puts no guard bytes around this buffer and cannot detect
-// writes outside it.
+// Adds memory of the host as a buffer without guard bytes. So the emulator cannot detect writes just outside
+// this buffer.
 extern "C" EMU_API void emu_adopt_buffer(emu::Machine* machine, char* begin, size_t bytes, size_t element) {
     machine->buffers.adopt(begin, bytes, element);
     if (machine->watch) machine->buffers.set_written(begin, bytes);
@@ -79,8 +79,8 @@ extern "C" EMU_API void emu_remove_buffer(emu::Machine* machine, char* begin) {
     machine->buffers.remove(begin);
 }
 
-// Loads a compiled kernel library. Other libraries do not see its symbols. Returns its handle, or null if
-// loading fails.
+// Loads a compiled kernel library, whose symbols stay invisible to other libraries. Returns the library's
+// handle, or null if loading fails.
 extern "C" EMU_API void* emu_open(emu::Machine* machine, const char* path) {
     void* module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!module) message = dlerror();
@@ -113,8 +113,8 @@ extern "C" EMU_API unsigned emu_resident_blocks(const emu::Machine* machine, con
     return machine->resident_blocks(*kernel, threads, shared);
 }
 
-// Returns 0 if the device can hold blocks with this number of threads and bytes of shared memory, and 1 if
-// not. The function checks the smallest grid that the kernel allows: one cluster.
+// Returns 0 if the device can hold a cluster of blocks with this number of threads and bytes of shared
+// memory, else 1. One cluster is the smallest grid that the kernel allows.
 extern "C" EMU_API int emu_check(const emu::Machine* machine, const emu::Kernel* kernel, unsigned threads,
                                  size_t shared) {
     message = machine->refusal(*kernel, {kernel->cluster, threads, shared});
@@ -131,8 +131,8 @@ extern "C" EMU_API int emu_launch(emu::Machine* machine, const emu::Kernel* kern
     return message.empty() ? 0 : 2;
 }
 
-// Returns the address at which the library that contains the instruction `site` was loaded, or null. Stores
-// the library's path in *path.
+// Returns the address at which the library that contains the instruction `site` was loaded. Returns null if
+// no library contains it. Stores the library's path in *path.
 extern "C" EMU_API const void* emu_module_of(const void* site, const char** path) {
     Dl_info info{};
     if (!dladdr(site, &info)) return nullptr;

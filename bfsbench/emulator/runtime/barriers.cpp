@@ -20,8 +20,8 @@ void require_same_barrier(const ResidentBlock& block, Wait where, CallSite from)
     }
 }
 
-// Empties the emulated first-level cache of the block's multiprocessor, because the block has passed a
-// barrier of several blocks. Later loads of the block then find current values. The function does nothing
+// Empties the first-level cache that the emulator assumes for the block's multiprocessor. The block has
+// passed a barrier with other blocks, so its later loads must find current values. The function does nothing
 // unless the emulator counts memory accesses.
 void acquire(const ResidentBlock& block) {
     if (block.lockstep) block.lockstep->counting.acquire(block);
@@ -30,9 +30,9 @@ void acquire(const ResidentBlock& block) {
 }  // namespace
 
 // Waits until all threads of the block have arrived at a block barrier. When the emulator counts memory
-// accesses, meet() first waits for the other lanes of the warp. Meanwhile Worker::next_lane() may arrive at
-// the barrier on behalf of this thread. `arrival.due` is then false after meet(), and the thread has already
-// passed the barrier.
+// accesses, meet() first waits for the other lanes of the warp. During this wait, Worker::next_lane() may
+// count this thread's arrival at the barrier. Then `arrival.due` is false after meet(), and the thread has
+// already passed the barrier.
 Votes block_barrier(bool predicate, CallSite from, const void* site) {
     Fiber& fiber = here();
     ResidentBlock& block = block_of(fiber);
@@ -112,8 +112,8 @@ unsigned shared_owner(const void* address) {
     fail("%p is not in the shared memory of this cluster", address);
 }
 
-// Number of offset bits in an address of shared memory. shared_address() puts the block's rank in the cluster
-// above these bits, and the offset in the block's shared memory into them.
+// Number of low bits that hold the offset in a 32-bit address of shared memory. The higher bits hold the
+// block's rank in the cluster.
 constexpr unsigned kOffsetBits = 24;
 
 uint32_t shared_address(const void* address) {

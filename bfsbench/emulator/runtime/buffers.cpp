@@ -7,16 +7,16 @@ namespace emu {
 
 namespace {
 
-// The pattern of the guard bytes around each buffer. A kernel is unlikely to write this pattern by accident:
-// its bytes are neither 0, -1, a small number nor the fill value of new buffers.
+// The pattern of the guard bytes around each buffer. Its bytes are not 0, -1, a small number or the fill
+// value of new buffers. So a kernel is unlikely to write the pattern by accident.
 struct Guard {
     unsigned char bytes[Buffers::kGuardBytes];
     Guard() {
         for (size_t i = 0; i < sizeof bytes; ++i) bytes[i] = static_cast<unsigned char>(0x91 + 37 * (i % 8));
     }
     void fill(char* place) const { memcpy(place, bytes, sizeof bytes); }
-    // Returns the index of the first guard byte at `place` that a kernel has changed, or kGuardBytes if none
-    // has changed.
+    // Returns the index of the first changed byte among the guard bytes at `place`. Returns kGuardBytes if no
+    // byte has changed.
     size_t first_change(const char* place) const {
         if (memcmp(place, bytes, sizeof bytes) == 0) return sizeof bytes;
         size_t i = 0;
@@ -27,7 +27,7 @@ struct Guard {
 
 const Guard guard;
 
-// Returns the index of the element that contains a byte of a buffer. `byte` counts from the buffer's start. A
+// Returns the index of the element that contains the byte at the offset `byte` from the buffer's start. A
 // byte before the start gives a negative index.
 long long element_at(long long byte, size_t element) {
     auto size = static_cast<long long>(element);

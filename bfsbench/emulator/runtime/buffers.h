@@ -16,17 +16,17 @@ namespace emu {
 
 struct Region {
     size_t bytes, element;
-    // Race detection's record of the accesses to this memory. It is created at the first access.
+    // The race detector's record of the accesses to this buffer. The first access creates the record.
     std::unique_ptr<Shadow> shadow;
-    size_t place = 0;  // address in the emulated GPU's memory, which is equal in every run
+    size_t place = 0;  // address in the emulated GPU's memory, which is the same in every run
 };
 
 class Buffers {
   public:
-    // Number of bytes that the host leaves free on each side of a buffer.
+    // Number of guard bytes on each side of a buffer. The host leaves these bytes free.
     static constexpr size_t kGuardBytes = 1024;
 
-    // Adds a buffer of `bytes` bytes, whose elements have `element` bytes, and fills its guard bytes.
+    // Adds a buffer of `bytes` bytes with elements of `element` bytes, and fills the guard bytes around it.
     void add(char* begin, size_t bytes, size_t element);
     // Adds memory of the host as a buffer without guard bytes.
     void adopt(char* begin, size_t bytes, size_t element);
@@ -34,19 +34,19 @@ class Buffers {
     // Marks bytes of a buffer as written by the host, so that kernels may read them.
     void set_written(const char* first, size_t bytes);
 
-    // Returns whether all `bytes` bytes from `first` on have been written. Bytes outside every buffer count
-    // as written.
+    // Returns whether the host or a kernel has written all `bytes` bytes from `first` on. Bytes outside every
+    // buffer count as written.
     bool is_written(const char* first, size_t bytes);
 
     // Returns a message about the first write outside a buffer since the last call, or an empty string.
     // Restores the guard bytes.
     std::string damage();
 
-    // Returns the start and the record of the buffer that contains an address, or two nulls if no buffer
+    // Returns the start and the Region of the buffer that contains an address. Returns two nulls if no buffer
     // contains it.
     std::pair<const char*, Region*> at(const char* address);
-    // The buffer nearest to an address, for an error message. A freed buffer that contained the address comes
-    // first. `begin` is null if no buffer is within 1 MiB of the address.
+    // The buffer to name in an error message about an address. A freed buffer that contained the address
+    // takes precedence over the nearest buffer. `begin` is null if no buffer is within 1 MiB.
     struct Neighbour {
         const char* begin;
         size_t bytes, element;

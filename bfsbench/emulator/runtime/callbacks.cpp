@@ -1,5 +1,6 @@
-// Functions that the compiler calls before memory accesses (-fsanitize=thread) and in each basic block
-// (-fsanitize-coverage=trace-pc) of a kernel. They count memory accesses or detect races.
+// Functions by which the emulator counts memory accesses or detects races. The compiler inserts calls of them
+// before memory accesses (-fsanitize=thread) and in each basic block (-fsanitize-coverage=trace-pc) of a
+// kernel.
 
 #include "machine.h"
 #include "worker.h"
@@ -12,7 +13,8 @@ using emu::Scope;
 
 namespace {
 
-// Marks functions for rare cases. They are not inlined, so that the common case needs no stack.
+// Marks functions for rare cases. They are not inlined, because their use of the stack would slow down the
+// common case.
 #define APART __attribute__((noinline))
 
 template <size_t kBytes, Act kAct, Scope kScope>
@@ -57,7 +59,7 @@ APART void jump_counted(const void* place) {
 }
 
 APART void come_to_block() {
-    // A launch with race detection may run `kMostSteps` basic blocks. After that, it counts as
+    // A launch with race detection may run at most `kMostSteps` basic blocks. A longer launch is reported as
     // endless.
     if (emu::watching) emu::watching->report_endless();
     if (emu::current) emu::yield_point();
@@ -109,7 +111,7 @@ ACCESSES(4)
 ACCESSES(8)
 ACCESSES(16)
 
-// The compiler may call __tsan_memcpy and __tsan_memset in code from headers of the C++ library.
+// The compiler may insert calls of __tsan_memcpy and __tsan_memset for code in headers of the C++ library.
 CALLBACK void* __tsan_memcpy(void* to, const void* from, size_t bytes) {
     emu::watch(from, bytes, Act::read, Scope::none, HERE);
     emu::watch(to, bytes, Act::write, Scope::none, HERE);

@@ -11,7 +11,7 @@ namespace {
 
 const ThreadClock& mine() { return block_of(here()).clocks[here().rank]; }
 
-// Returns the current CUDA thread's clock, and marks the clock as used, because the caller changes it.
+// Returns the current CUDA thread's ThreadClock for a change, and records in `used` that it may have changed.
 ThreadClock& mine_used() {
     Fiber& fiber = here();
     fiber.alone = false;
@@ -23,8 +23,8 @@ ThreadClock& mine_used() {
 
 uint32_t block_number(const ResidentBlock& block) { return block.place.block; }
 
-// Advances the clock of the current CUDA thread by one. Its next accesses then belong to a new interval of
-// the thread.
+// Advances the clock of the current CUDA thread by one. The race detector then distinguishes the thread's
+// next accesses from its earlier accesses.
 void tick() {
     Fiber& fiber = here();
     mine_used().row[fiber.rank % kWarpSize] = fiber.clock;
@@ -57,8 +57,8 @@ Known joined(const Known& a, const Known& b) {
     return all;
 }
 
-// Adds to `all` the current thread's own accesses. Also adds the accesses of its warp and its block that have
-// happened before the thread's next access.
+// Adds to `all` the accesses that happen before the current thread's next access within its own block. They
+// are accesses of the thread itself, of its warp and of its block.
 void absorb_self(Knowledge& all) {
     const Fiber& fiber = here();
     const ResidentBlock& block = block_of(fiber);
@@ -82,16 +82,16 @@ Known snapshot() {
 
 namespace {
 
-// A barrier's exchange of knowledge about finished accesses. Each thread leaves the barrier with everything
-// that any of the barrier's threads knew on arrival.
+// Joins what the threads at a barrier know. A thread knows an access if the access happens before the
+// thread's next access. After the barrier, each thread knows everything that any of them knew on arrival.
 class Meeting {
   public:
     void add(ThreadClock& thread) {
         auto each = thread.shared();
         for (unsigned i = 0; i < ThreadClock::kShared; ++i) gathered_[i].add(*each[i]);
     }
-    // Ends the arrivals at the barrier. Returns whether any of its threads knows of a finished access of
-    // another block.
+    // Ends the arrivals at the barrier. Returns whether any of the threads has recorded an access of another
+    // block that happens before its own next access.
     bool end() {
         bool any = false;
         for (unsigned i = 0; i < ThreadClock::kShared; ++i) any |= (all_[i] = gathered_[i].all()) != nullptr;
@@ -133,7 +133,8 @@ void Clocks::begin_grid(const Grid& grid, uint32_t parent, const Known& known, u
     if (stream == kNoStream) return;
     if (auto before = streams_.find(stream); before != streams_.end()) {
         auto ended = std::make_shared<Knowledge>();
-        // The loop visits the stream's previous grid and all descendants of this grid.
+        // The loop visits the previous grid of the stream, and all grids that descend from it by child
+        // launches.
         for (uint32_t i = before->second; i < number; ++i) {
             if (i == before->second || ended->grids.count(shapes_[i].parent)) ended->grids.insert(i);
         }
@@ -193,10 +194,10 @@ bool Clocks::over(const Past& past) const {
     return warp != thread.known->warps.end() && warp->second.clock[then.thread % kWarpSize] >= then.clock;
 }
 
-// Handles a memory fence of the current CUDA thread. After the fence, the thread knows everything that other
-// threads have attached to the atomic words that it has read. The scopes of the fence and of the atomics must
-// include both threads. So a fence of block scope uses only knowledge from the thread's own block. Then the
-// fence records what the thread's next atomic passes on to other threads.
+// Handles a memory fence of the current CUDA thread. Earlier, the thread has read atomic words to which other
+// threads have attached lists of accesses. After the fence these accesses happen before the thread's next
+// access. This requires that the scopes of the fence and of the atomics include both threads. Finally the
+// fence stores in `released` the accesses that the thread's later atomics attach to their words.
 void Clocks::fence(Scope scope) {
     ThreadClock& thread = mine_used();
     thread.known = joined(thread.known, thread.acquired[0]);
@@ -227,8 +228,9 @@ void Clocks::take_up(const void* word, Scope scope, bool now) {
     if (scope == Scope::device) take(1);
 }
 
-// Attaches the current thread's knowledge to an atomic word, for threads that read the word atomically later.
-// A store replaces the attached knowledge, and an update adds to it.
+// Attaches the accesses in `block_wide` and `all` to an atomic word. They happen before later accesses of any
+// thread that reads the word atomically and synchronises. A store replaces the accesses attached earlier, and
+// an update adds to them.
 void Clocks::pass_on(const void* word, bool replaces, Scope scope, const Known& block_wide, const Known& all) {
     if (replaces) words_.erase(word);
     if (!block_wide) return;
@@ -242,7 +244,7 @@ void Clocks::pass_on(const void* word, bool replaces, Scope scope, const Known& 
 void Clocks::atomic(const void* word, Act act, Scope scope, Order order) {
     if (scope == Scope::by_volatile) scope = Scope::device;
     const ThreadClock& thread = mine();
-    // No word has any knowledge attached, and the thread has none to attach.
+    // No word has accesses attached, and this thread has no accesses to attach.
     if (words_.empty() && order == Order::relaxed && !thread.released[0]) return;
     bool acquires = order == Order::acquire || order == Order::acq_rel;
     bool releases = order == Order::release || order == Order::acq_rel;

@@ -1,6 +1,6 @@
-// Warp functions in which lanes exchange values. Lanes with equal mask and operation form a group. The last
-// lane of a group to arrive computes the results of all lanes. So no lane reads a value that another lane has
-// already overwritten.
+// Warp functions by which lanes exchange values. Lanes that call one function with one mask form a group. The
+// last lane of the group to arrive computes the results for all its lanes. So no lane reads a value that
+// another lane has already overwritten.
 
 #include <cstdio>
 #include <utility>
@@ -11,7 +11,7 @@ namespace emu {
 
 namespace {
 
-// Marks a shuffle that reads from a lane that has ended or does not exist.
+// Marks a shuffle whose source lane has exited or does not exist.
 constexpr unsigned char kNobody = 0xff;
 
 uint64_t combine(Collective kind, uint64_t a, uint64_t b) {
@@ -66,8 +66,8 @@ void compute(Warp& warp, const LaneGroup& group) {
     }
 }
 
-// Computes the results of an exchange of lanes when all lanes of its group have arrived. Only __syncwarp also
-// orders memory accesses.
+// Computes the results of a warp function when all lanes of the group have arrived. Of all warp functions,
+// only __syncwarp also orders memory accesses.
 void finish(ResidentBlock& block, unsigned index, const LaneGroup& group) {
     compute(block.warps[index], group);
     if (group.kind == Collective::sync && !block.clocks.empty()) {
@@ -112,7 +112,7 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSit
     ResidentBlock& block = block_of(fiber);
     unsigned index = fiber.rank / kWarpSize, lane = fiber.rank % kWarpSize;
     Warp& warp = block.warps[index];
-    // The lane continues alone, so that the emulator finds later faults, too.
+    // The lane continues without the lanes in `mask`, so that the emulator also finds later faults.
     if (!(mask >> lane & 1) && watching) {
         watching->report_mask(from);
         return value;
@@ -144,8 +144,8 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSit
 }
 
 // Returns the lanes that call __activemask() together. As on a GPU, all lanes that can reach the call take
-// part together. The first lanes to arrive wait until all lanes of the warp have arrived, or until no other
-// thread of the block can run.
+// part. Each lane waits in the call until all lanes of its warp have arrived, or no other thread of the block
+// can run.
 unsigned active_lanes() {
     Fiber& fiber = here();
     await_stores(fiber);

@@ -14,9 +14,9 @@ size_t shared_bytes(const Grid& grid) {
     return grid.kernel.shared_bytes() + grid.kernel.functions->shared_bytes() + grid.dynamic_shared;
 }
 
-// Returns the size of the first-level cache in bytes. A multiprocessor divides its memory between this cache
-// and the shared memory of all resident blocks. The shared memory has one of the sizes below (CUDA
-// programming guide, compute capability 9.0).
+// Returns the size in bytes of the first-level cache. A multiprocessor divides one memory between this cache
+// and the shared memory of all resident blocks. The array below lists the possible sizes of the shared memory
+// (CUDA programming guide, compute capability 9.0).
 size_t cache_beside(size_t shared, unsigned threads, const Limits& limits) {
     constexpr size_t kAll = 256 << 10, kReserved = 1 << 10;  // the system reserves kReserved bytes per block
     size_t blocks = std::min(limits.threads_per_multiprocessor / threads, limits.blocks_per_multiprocessor);
@@ -30,7 +30,7 @@ size_t cache_beside(size_t shared, unsigned threads, const Limits& limits) {
 
 void Counting::begin_launch(const Grid& grid, const Limits& limits) {
     grid_ = &grid;
-    stored_ = nullptr;  // a failed launch may have left a store here
+    stored_ = nullptr;  // a failed launch may have left the address of a store here
     multiprocessors_ = limits.multiprocessors;
     views_.begin_launch(multiprocessors_, cache_beside(shared_bytes(grid), volume(grid.threads), limits));
     ++launch_;
@@ -64,8 +64,8 @@ void Counting::forget() {
     ++epoch_;
 }
 
-// Records an access or a barrier of the current thread. Returns when the thread's warp has performed the
-// access and has called go_on(). A store that only marks the beginning of a phase does not wait.
+// Records an access or a barrier of the current thread. Waits until the warp has performed the access
+// together with its other lanes. A store that only marks the beginning of a phase does not wait.
 void Counting::step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind) {
     leave_thread();
     if (is_note(address)) kind = Kind::note;
@@ -74,9 +74,9 @@ void Counting::step(Fiber& fiber, const char* address, const void* site, size_t 
     views_.changes.put_aside = block_of(fiber).lockstep->has_stores(fiber.rank);
 }
 
-// Records a store of the current thread. Usually the emulator delays the store: its value goes to a buffer,
-// and the thread continues. The thread waits at other stores: stores that mark a phase, stores of more than 8
-// bytes, and stores that a load usually follows.
+// Records a store of the current thread. Usually the emulator puts the stored value into a store buffer, and
+// the thread continues. The thread waits at three kinds of stores: stores that mark a phase, stores of more
+// than 8 bytes, and stores that a load usually follows.
 void Counting::store(Fiber& fiber, const char* address, const void* site, size_t bytes) {
     const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::write, false));
     Site& instruction = site_of(op.entry.op());
@@ -94,9 +94,9 @@ void Counting::store(Fiber& fiber, const char* address, const void* site, size_t
     last_put_off_ = &instruction;
 }
 
-// Completes the store that the current thread has just made. Moves the new value from memory to the store
-// buffer, and restores the old value in memory. Also restores the newest values where Views::show() has put
-// old values into memory for a load.
+// Takes the effects of the current thread out of memory. The value that the thread has just stored moves to
+// the store buffer, and memory gets its old value back. If Views::show() has put old values into memory for a
+// load, memory gets its newest values back.
 void Counting::leave_memory_alone() {
     views_.put_back();
     views_.changes.put_aside = false;
@@ -109,8 +109,8 @@ bool Counting::has_stores(const Fiber& fiber) const {
     return views_.changes.put_aside && block_of(fiber).lockstep->has_stores(fiber.rank);
 }
 
-// Waits until the warp has performed the stores of the current thread that the emulator has delayed. The
-// function is called when the thread is about to load.
+// Waits until the delayed stores of the current thread have been written to memory. The thread calls this
+// function before a load.
 void Counting::finish_stores(Fiber& fiber) {
     leave_thread();
     if (!block_of(fiber).lockstep->has_stores(fiber.rank)) return;
@@ -132,8 +132,8 @@ void Counting::go_on(const Lockstep& lockstep, unsigned rank) {
     if (op.kind == Kind::write || op.kind == Kind::update) log_store(lockstep, last);
 }
 
-// Records that a lane is about to change memory. Loads on other multiprocessors may still find the old value
-// for a while.
+// Records that a lane is about to change memory. For a while, loads on other multiprocessors may still return
+// the old value.
 void Counting::log_store(const Lockstep& lockstep, Entry entry) {
     const Op& op = ops[entry.op()];
     const char* address = entry.address();
@@ -145,8 +145,8 @@ void Counting::log_store(const Lockstep& lockstep, Entry entry) {
     views_.drop(lockstep.multiprocessor, place.buffer->place + static_cast<size_t>(address - place.begin));
 }
 
-// Prefetches the counters of the words that lanes are about to access. These counters may lie anywhere in
-// memory.
+// Prefetches the counters of the words that lanes are about to access, because these counters lie scattered
+// in memory.
 void Counting::fetch_words(const Execution& execution, const Site& site) const {
     const uint32_t* sectors = site.touched->sectors.data();
     const Touched::Word* words = site.touched->words.data();
@@ -158,8 +158,9 @@ void Counting::fetch_words(const Execution& execution, const Site& site) const {
     }
 }
 
-// Puts into memory the old value that the cache of the thread's multiprocessor may hold, for the thread's
-// next load. The warp performs this load after all accesses that the thread has already recorded.
+// Puts into memory the value that the thread's next load must return. This may be an old value from the cache
+// of the thread's multiprocessor. The function estimates the time of the load from the number of accesses
+// that the warp must perform first.
 void Counting::show_old(const Lockstep& lockstep, unsigned rank, const char* address, size_t bytes) {
     uint64_t time = lockstep.time + lockstep.traced(rank);
     auto [begin, buffer] = buffers_.at(address);

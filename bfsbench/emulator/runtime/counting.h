@@ -1,5 +1,5 @@
-// Counts, for each instruction, what the memory accesses of warps would cost on a GPU: requests, sectors of
-// 32 bytes, and bank conflicts.
+// Counts the cost that memory accesses of warps would have on a GPU. For each instruction it counts requests,
+// sectors of 32 bytes, and bank conflicts.
 #pragma once
 
 #include <cstdint>
@@ -17,40 +17,42 @@ namespace emu {
 class Grid;
 struct Limits;
 
-// `remote` is the shared memory of another block in the cluster.
+// The kinds of memory. `remote` is the shared memory of another block in the cluster.
 enum class Memory : int { global, shared, remote, none };
 
-// Waits until the warp has performed all accesses that the thread has recorded.
+// Makes a thread wait until its warp has performed all accesses that the thread has recorded.
 void await_steps(Fiber& fiber);
-// Waits until the thread's list of recorded accesses has room for another access.
+// Makes a thread wait until its list of recorded accesses has room for another access.
 void await_room(Fiber& fiber);
-// Waits until the thread's delayed stores have been written to memory.
+// Makes a thread wait until its delayed stores have been written to memory.
 void await_stores(Fiber& fiber);
 
-// report.cpp writes the members of the structs Count and PhaseCount as text. The file watch.py reads them.
+// report.cpp writes the members of the structs Count and PhaseCount as text, which the file watch.py reads.
 
-// The counts of one instruction in one phase of one launch. A kernel may mark where a phase begins, such as a
-// level of a search. The numbers are sums over all executions by a warp.
+// The counts of one instruction in one phase of one launch. A kernel may mark the beginnings of phases, such
+// as the levels of a search. Each count is a sum over all executions of the instruction by warps.
 struct Count {
     const void* site;
     unsigned launch;
     int phase;  // number of the phase that the kernel has marked, or -1 before the first mark
     int kind, memory;
     uint64_t executions, lanes, bytes;
-    uint64_t polls;  // executions not counted in `executions`, because a waiting warp only repeats its reads
+    uint64_t polls;  // executions by a waiting warp that only repeats its reads; `executions` leaves them out
     uint64_t sectors;           // sectors (32 bytes) of global memory, each counted once per execution
     uint64_t distinct_sectors;  // sectors of global memory, each counted once per phase
     uint64_t far_sectors;       // sectors that the warp has not loaded recently
-    // Passes through shared memory: one per execution, plus one for each bank conflict.
+    // Number of passes through shared memory. An execution takes one pass, plus one pass for each bank
+    // conflict.
     uint64_t passes;
     uint64_t conflicts;
-    uint64_t collisions;        // lanes of atomics whose word an earlier lane of the execution also updates
+    // Number of lanes of atomics whose word an earlier lane of the execution also updates.
+    uint64_t collisions;
     uint64_t most_collisions;   // largest number of collisions in one execution
-    uint64_t hottest;           // largest number of executions that update one word, over all warps
+    uint64_t hottest;           // over all warps: largest number of executions that update one word
 };
 
-// One phase of one launch: the shape of the launch, and the accesses of the warp that took longest. Counting
-// creates one object when a phase begins.
+// One phase of one launch: the shape of the launch, and the accesses of the warp that took longest. The class
+// Counting creates one object when a phase begins.
 struct PhaseCount {
     const char* kernel;
     unsigned launch;
@@ -60,8 +62,8 @@ struct PhaseCount {
     WarpRun::Steps longest;  // accesses and barriers of the warp with the longest estimated time
 };
 
-// Counts how often each number was added since the last call of clear(). Fewer than 100 different numbers may
-// be added between two calls.
+// Counts, for each of a few numbers, how often it was added since the last call of clear(). Between two calls
+// of clear(), fewer than 100 different numbers may be added.
 class FewNumbers {
   public:
     void clear() { ++now_; }
@@ -80,7 +82,7 @@ class FewNumbers {
 
 class Counting {
   public:
-    // A launch counts as endless after `most_polls` accesses in a row that only repeat earlier reads of
+    // A launch counts as endless after `most_polls` successive accesses that only repeat earlier reads of
     // waiting warps.
     Counting(Buffers& buffers, uint64_t most_polls) : buffers_(buffers), most_polls_(most_polls) {}
 
@@ -91,22 +93,24 @@ class Counting {
     // Records an access or a barrier of the current thread, and waits until the thread's warp has performed
     // it. Other threads of the block run meanwhile.
     void step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind);
-    // Records a store of the current thread. The thread usually continues before its warp performs the store.
+    // Records a store of the current thread. The thread usually continues at once, and its warp performs the
+    // store later.
     void store(Fiber& fiber, const char* address, const void* site, size_t bytes);
-    // Writes the oldest delayed store of a thread to memory, because the thread's warp has come to this
-    // store.
+    // Writes the oldest delayed store of a thread to memory. The caller calls this when the thread's warp
+    // performs the store.
     void make_store(Lockstep& lockstep, unsigned rank);
-    // Prepares a thread to continue, because its warp has performed the access for which the thread waited.
+    // Prepares a waiting thread to continue, after its warp has performed the access at which the thread
+    // waited.
     void go_on(const Lockstep& lockstep, unsigned rank);
-    // Records an ordinary load of the current thread. The thread continues at once, unless loads of this
-    // instruction have often come too early. A load comes too early if another thread stores to the address
-    // after the load, but before the warp performs the load.
+    // Records an ordinary load of the current thread. The lane executes the load at once, but its warp
+    // performs the load later. The load came too early if another thread has stored to the address in
+    // between. If loads of this instruction often came too early, the thread waits for its warp instead.
     void load(Fiber& fiber, const char* address, size_t bytes, const void* site) {
         if (views_.changes.put_aside) finish_stores(fiber);
         const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::read, true));
         ops.note_quick(op);
         bool waits = op.waits, full = trace.come_to(site, op, address);
-        // The function go_on() prepares the load's value before the thread continues.
+        // While the thread waits, go_on() puts into memory the value that the load must return.
         if (waits) return await_steps(fiber);
         if (full) return await_room(fiber);
         if (views_.may_be_old(address, bytes)) show_old(*block_of(fiber).lockstep, fiber.rank, address, bytes);
@@ -132,7 +136,8 @@ class Counting {
 
     uint64_t stores() const { return views_.stores(); }
 
-    // Makes the later loads of a block find values at least as new as the values in memory now.
+    // Empties the first-level cache of the block's multiprocessor, so that later loads of the block return
+    // the values now in memory.
     void acquire(const ResidentBlock& block) {
         views_.acquire(block.lockstep->multiprocessor);
         block.lockstep->meet();
@@ -149,12 +154,12 @@ class Counting {
     Loops loops;
     Ops ops;
 
-    // Lets the warps of a block perform accesses when no thread of the block can run. Each warp performs one
-    // access per round, until a lane can continue.
+    // Performs memory accesses of a block's warps. The caller calls this when no thread of the block can run.
+    // In each round every warp performs one access. The rounds end when a lane can continue.
     void issue(ResidentBlock& block);
 
-    // Declares a buffer that divides a kernel into phases. When a kernel stores to element i of the buffer,
-    // phase i begins.
+    // Declares a buffer by which kernels mark phases, such as the levels of a search. When a kernel stores to
+    // element i of the buffer, phase i begins.
     void note_phases_at(const char* begin, size_t bytes, size_t element);
 
     const std::vector<Count>& counts() const { return counts_; }
@@ -169,9 +174,9 @@ class Counting {
         const Region* buffer = nullptr;  // null for variables of the kernel's library
         bool has(const char* address) const { return static_cast<size_t>(address - begin) < bytes; }
     };
-    // The accesses to one region of memory. For each sector, `sectors` has the number of the last execution
-    // that touched it. For each word, `words` has the last phase with an atomic on the word (`epoch`). It
-    // also has the number of executions that updated the word in this phase (`times`).
+    // The accesses to one region of memory. For each sector, `sectors` holds the number of the last execution
+    // of an instruction that touched the sector. For each word, `words` holds the last phase in which an
+    // atomic updated the word (`epoch`), and the number of updating executions in this phase (`times`).
     struct Touched {
         struct Word {
             uint32_t epoch, times;
@@ -187,16 +192,16 @@ class Counting {
         const char* region = nullptr;
         Touched* touched = nullptr;
         std::unordered_map<const char*, Touched> regions;
-        // Members for an atomic instruction. `word` is the offset of the first word that it used in this
-        // phase and region. `scattered` is true if it has used other words since.
+        // Members for an atomic instruction. `word` is the offset of the word that the instruction used first
+        // in this phase and region. `scattered` is true if the instruction has used other words since then.
         size_t word = 0;
         const char* word_region = nullptr;
         uint32_t word_epoch = 0;
         bool scattered = false;
-        // Members for a load instruction: how often it ran (`loads`), and how often it ran too early
-        // (`overtaken`). A load runs too early if its lane executes it before another thread's store, but its
-        // warp performs it after the store. Lanes wait at an instruction whose loads often ran too early
-        // (`waits`).
+        // Members for a load instruction. `loads` counts its executions. `overtaken` counts loads that a lane
+        // executed before another thread stored to the address, while the lane's warp performed the load only
+        // after this store. If this happens often, `waits` is set, and lanes then wait at the load for their
+        // warp.
         uint64_t loads = 0, overtaken = 0;
         bool waits = false;
         // Members for a store instruction. `put_off` counts the stores that the emulator delayed, so that the
@@ -206,7 +211,7 @@ class Counting {
         bool is_before_loads() const { return before_loads > kSomeStores && 2 * before_loads > put_off; }
         static constexpr uint64_t kSomeStores = 32;
     };
-    // One execution of an instruction by lanes of a warp that access one region of memory.
+    // One execution of an instruction by some lanes of a warp, which all access one region of memory.
     struct Execution {
         Execution(ResidentBlock& of, unsigned index, unsigned members) : block(of), warp(index), lanes(members) {}
         ResidentBlock& block;
@@ -234,7 +239,7 @@ class Counting {
     bool count_plain(const ResidentBlock& block, WarpRun& warp, unsigned lanes, const Op& op, Site& site);
     void gather(Execution& execution, Site& site);
     void fetch_words(const Execution& execution, const Site& site) const;
-    // Counts one execution of an instruction by a warp. Returns whether a lane accesses a sector that the
+    // Counts one execution of an instruction by a warp. Returns whether any lane accesses a sector that the
     // warp has not accessed recently.
     bool count_lanes(const Execution& execution, Site& site, Count& count);
     static constexpr size_t kSector = 32;
@@ -268,7 +273,7 @@ class Counting {
     int phase_ = -1;
     uint32_t epoch_ = 0;         // number of the phase, counted over all launches
     uint64_t longest_ = 0;       // estimated time of the warp that took longest in this phase
-    // Number of the latest execution of an instruction, and number of the last execution before this phase.
+    // Number of the latest execution of any instruction, and number of the last execution before this phase.
     uint32_t execution_ = 0, before_epoch_ = 0;
     const char* notes_ = nullptr;
     size_t notes_bytes_ = 0, notes_element_ = 1;
