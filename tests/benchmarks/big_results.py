@@ -6,8 +6,14 @@ Makes the file if it is not there. It has five graphs, six searches (among them 
 blocks, knobs, and sources. A point has five samples, and one point in a hundred failed. COMMANDs are names of
 the table below. By default, all of them run.
 
-On two idle cores of an AMD EPYC a file of 588 MB took: text 10.4 s and 1.31 GB; page 10.4 s and 1.27 GB;
-resuming 11.2 s and 0.69 GB. Resuming takes longer if the file lacks columns, because it is then rewritten.
+This table has the least processor time and the peak memory of three runs. Other processes shared the two
+cores of the Intel Xeon.
+
+    rows        text              page              resume
+    100,000      2.0 s  0.23 GB    2.4 s  0.26 GB   1.8 s  0.21 GB
+    1,000,000   11.3 s  1.20 GB   13.8 s  1.28 GB   8.5 s  0.79 GB
+
+Resuming takes longer if the file lacks columns, because it is then rewritten.
 """
 
 import argparse
@@ -34,7 +40,7 @@ COMMANDS = {
     "bars": ("report", "--format", "svg", "--plot", "bars", "--out", "{folder}", "{file}"),
     "compare": ("compare", "{file}", "{file}"),
     "resume": (
-        *("run", "--dataset", "path(n=8)", "--variant", "cpu_queue", "--repeats", "1"),
+        *("run", "--dataset", "path(n=8)", "--variant", "cpu_queue", "--repeats", "5"),
         *("--source", "0,1,2,3,4,5,6,7", "--resume", "--out", "{file}"),
     ),
 }
