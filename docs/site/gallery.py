@@ -61,7 +61,7 @@ def ratios(rows: pd.DataFrame) -> Ratios:
     for kind in kinds(rows):
         if kind.suffix.endswith((EMULATED, COLD)):
             continue
-        best = fastest(kind.configurations(), ("graph", "variant"))
+        best = fastest(kind.configurations, ("graph", "variant"))
         for graph, times in best.groupby("graph"):
             ms = dict(zip(times["variant"], times["search_ms"], strict=True))
             for variant, time in ms.items():
