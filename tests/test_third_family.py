@@ -84,7 +84,8 @@ def test_it_is_swept_and_checked(swept: Path) -> None:
 
 
 def test_it_is_resumed(swept: Path) -> None:
-    words = ("--dataset", "path(n=12)", "--variant", "cc_host", "--repeats", "3", "--out", "r.csv", "--resume")
+    graph = ("--dataset", "path(n=12)", "--repeats", "3")
+    words = (*graph, "--variant", "cc_host", "--out", "r.csv", "--resume")
     before = (swept / "r.csv").read_text()
     bfsbench("run", *words, cwd=swept)
     assert (swept / "r.csv").read_text() == before

@@ -111,7 +111,7 @@ def test_a_dry_run_counts_what_resuming_would_measure(tmp_path: Path) -> None:
 def test_a_dry_run_counts_failed_points_that_are_tried_again(tmp_path: Path) -> None:
     words = ("--dataset", LATTICE, "--variant", "raises,push", "--resume")
     run_faulty(*words, cwd=tmp_path, check=1)
-    assert "0 points, each" in run_faulty(*words, "--dry-run", cwd=tmp_path).stdout
+    assert "nothing left to do" in run_faulty(*words, "--dry-run", cwd=tmp_path).stdout
     assert "1 point, each" in run_faulty(*words, "--dry-run", "--retry-failed", cwd=tmp_path).stdout
 
 
