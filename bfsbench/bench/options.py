@@ -95,7 +95,9 @@ def _declared(default: Any, help: str, **facts: Any) -> Any:
     return dataclasses.field(default=default, metadata={"option": Option(help, **facts)})
 
 
-_of_samples = partial(_declared, section="How many samples")
+SAMPLES = "How many samples"
+"""The section of options that decide how many samples are taken."""
+_of_samples = partial(_declared, section=SAMPLES)
 _of_device = partial(_declared, section="On what")
 _of_rows = partial(_declared, section="Rows")
 _COUNT = {"least": 1, "most": 10**9}
@@ -233,6 +235,11 @@ class Method:
         round.
         """
         return self.order != "sequential" or self.until_decided
+
+    def one_sample(self) -> Method:
+        """Return a method that takes one sample of each point, whatever this method says about the number."""
+        unset = {name: DEFAULTS[name] for name, option in OPTIONS.items() if option.section == SAMPLES}
+        return dataclasses.replace(self, **unset | {"repeats": 1})
 
     @property
     def shuffle_seed(self) -> int | None:

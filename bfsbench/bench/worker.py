@@ -149,8 +149,7 @@ def _graph_in_turns(
     runner: Runner, points: list[Point], graphs: Graphs, method: Method
 ) -> Iterator[Measured]:
     shuffle = None if method.shuffle_seed is None else random.Random(method.shuffle_seed)
-    one_sample = replace(method, repeats=1, min_samples=None, max_samples=None, max_noise=None, min_time=0.0)
-    turn = replace(one_sample, until_decided=False)
+    turn = method.one_sample()
     turns: dict[Point, list[Measured]] = {point: [] for point in points}
     pending = points
     while pending:
