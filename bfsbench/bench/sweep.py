@@ -80,7 +80,7 @@ class Output:
         for row in known:
             if row["status"] == "ok" and row["block"] and axes_of(row) not in profiled:
                 profiles.close()
-                raise UsageError(f"{path} has rows without level profiles: choose another --out")
+                raise _another_file(path, "without level profiles")
         return profiles
 
     @property
@@ -161,29 +161,30 @@ def _require_method(known: "KnownRows", method: Method, path: Path) -> None:
     """Raise UsageError if rows of the file were measured in another way than ``method``."""
     parents = known.values("status", "parents_ms")
     if method.parents and not all(ms for status, ms in parents if status == "ok"):
-        raise UsageError(f"{path} has rows without parents: choose another --out")
+        raise _another_file(path, "without parents")
     kernels = known.values("status", "backend", "reason", "kernel_ms")
     of_gpu = (
         ms for status, where, why, ms in kernels if status == "ok" and where in GPU_BACKENDS and not why
     )
     if method.cupti and not all(of_gpu):
-        raise UsageError(f"{path} has rows without times of kernels: choose another --out")
+        raise _another_file(path, "without times of kernels")
     facts = {*known.values("status", "method", "source", "backend")}
     ways = {(said, source != "", where) for status, said, source, where in facts if status == "ok"}
     others = {said.removesuffix(source_rule(said)).strip() for said, *_ in ways} - {method.words}
     if others:
         taken, now = (f"'{words or 'as usual'}'" for words in (min(others), method.words))
-        raise UsageError(f"{path} has rows measured {taken}, not {now}: choose another --out")
+        raise _another_file(path, f"measured {taken}, not {now}")
     samples = known.values("status", "search_ms_samples")
     counts = {text.count(";") + 1 for status, text in samples if status == "ok" and text}
     if method.fewest == method.most and (unlike := counts - {method.fewest}):
         found = f"{plural(min(unlike), 'sample')} per point, not {method.fewest}"
-        raise UsageError(f"{path} has rows with {found}: choose another --out")
+        raise _another_file(path, f"with {found}")
     if any(has_source and where != "cpu" and not source_rule(said) for said, has_source, where in ways):
-        raise UsageError(
-            f"{path} has rows of searches repeated from one source; now sources alternate: "
-            "choose another --out"
-        )
+        raise _another_file(path, "of searches repeated from one source; now sources alternate")
+
+
+def _another_file(path: Path, which: str) -> OptionError:
+    return OptionError("{path} has rows {which}: choose another {out}", path=path, which=which)
 
 
 def _identity(row: Mapping[str, str]) -> Identity:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from bfsbench.backends.base import Limits
 from bfsbench.bench.plan import Axes, Batch, Questions, Setting, SourceChoice, blocks_of, check_axes
 from bfsbench.rows.point import KnobValue, Point
-from bfsbench.support.errors import ToolchainError, UsageError
+from bfsbench.support.errors import OptionError, ToolchainError, UsageError
 from bfsbench.variants import find, find_family
 from bfsbench.variants.base import Knob, Variant
 
@@ -199,7 +199,7 @@ def exhaustive(space: Space, _took: Took) -> Iterator[Configuration]:
 def require_optuna() -> None:
     """Raise ToolchainError if optuna is not installed."""
     if importlib.util.find_spec("optuna") is None:
-        raise ToolchainError("tuning needs optuna: pip install optuna (or choose --method exhaustive)")
+        raise ToolchainError("tuning needs optuna: pip install optuna (or choose the method exhaustive)")
 
 
 def one_axis_at_a_time(
@@ -360,12 +360,14 @@ class Tuning:
         if self.method == "optuna":
             require_optuna()
             if self.points is None and self.minutes is None:
-                raise UsageError("tune needs --points or --minutes, to know when to stop")
+                raise OptionError("tune needs {points} or {minutes}, to know when to stop")
         elif self.method not in METHODS:
             raise UsageError(f"unknown method '{self.method}': choose from {', '.join(METHODS)}")
         needed = len(self.sources.stand_ins()[: self.compared_from])
         if self.points is not None and self.points < needed:
-            raise UsageError(f"--points {self.points}: a configuration takes {needed} points, one a source")
+            raise OptionError(
+                f"{{points}} {self.points}: a configuration takes {needed} points, one per source"
+            )
 
     @property
     def graphs(self) -> list[GraphName]:
