@@ -292,7 +292,7 @@ def _combined(
     key = [*SETTING, *SHAPE, *also]
     figures = [figure.name for figure in family.figures]
     taken = dict.fromkeys([*key, *_SEARCH, *_TIMED, *figures, "repeats", "status"])
-    rows = with_device(rows).assign(repeats=_repeats(rows))[[*taken]]
+    rows = with_device(rows).assign(repeats=_repeats(rows)).reindex(columns=[*taken])
     rows = _with_time(_complete(compact(rows, dict.fromkeys([*key, *_SEARCH]))))
     rows = rows.sort_values("search_ms", kind="stable").drop_duplicates([*key, "source"])
     rows = rows.merge(_baseline(rows, baseline or family.baseline), how="left", on=_SEARCH)

@@ -8,6 +8,7 @@ from result_rows import drawings, emulated_row, failed_row, frame, host_row, onl
 
 from bfsbench.reports import TABLES, select, tables, warnings
 from bfsbench.support.errors import UsageError
+from bfsbench.variants import all_families
 
 
 def test_failures_are_counted_by_reason(tmp_path: Path) -> None:
@@ -20,8 +21,10 @@ def test_failures_are_counted_by_reason(tmp_path: Path) -> None:
     assert table.notes == ("3 of 4 points have no time.",)
 
 
-def test_only_failures_leave_the_tables_of_times_empty(tmp_path: Path) -> None:
-    made = {table.name: table for table in tables(frame(tmp_path, [failed_row(), failed_row(block=1)]))}
+@pytest.mark.parametrize("family", all_families())
+def test_only_failures_leave_the_tables_of_times_empty(tmp_path: Path, family: str) -> None:
+    rows = [failed_row(family=family), failed_row(family=family, block=1)]
+    made = {table.name.split("-")[0]: table for table in tables(frame(tmp_path, rows))}
     assert list(made) == [name for name in TABLES if name not in ("ranking", "matrix", "levels", "history")]
     assert made["best"].rows == made["heatmap"].rows == []
     assert made["best"].notes == ("No point has a time.",)
