@@ -42,7 +42,7 @@ from bfsbench.reports.table import FORMATS, Table
 from bfsbench.rows.ceilings import Ceilings, read_ceilings
 from bfsbench.rows.counters import Counters, write_counters
 from bfsbench.rows.point import KnobValue, Point
-from bfsbench.support.errors import UsageError, plural
+from bfsbench.support.errors import KernelError, UsageError, plural
 from bfsbench.support.paths import H200_CEILINGS
 from bfsbench.tools.lab import Exercise, exercises, find, hand_in, hand_out
 from bfsbench.variants import family_of
@@ -410,13 +410,20 @@ def _explain_program(program: Program, seed: int, device: Ceilings) -> None:
         report = run(built_program, program.arguments, seed, quiet=False, stop=False)
     if not report.launches:
         click.echo("the program has launched no kernel")
-        return
+        return _stop_at(report.failures)
     counted = of_program(program.sources[0].name, report.counts, report.launches)
     predicted = predict(counted, device)
     time = f"{predicted.search_ms:.3g} ms, bound by {predicted.bound}"
     click.echo(f"\npredicted time of {len(report.launches)} launches: {time}")
     click.echo(rendered([level_table(counted)]), nl=False)
     _print_listing(partial(listing_lines, counted, None))
+    _stop_at(report.failures)
+
+
+def _stop_at(failures: Sequence[str]) -> None:
+    """Raise KernelError if there are failures, with their text."""
+    if failures:
+        raise KernelError("; ".join(failures))
 
 
 def _points(axes: Axes, dataset: str, source: str | None) -> tuple[Graph, list[Point]]:

@@ -40,6 +40,8 @@ _LABEL = re.compile(r"^([.\w$]+):")
 _CALL = re.compile(r"^\s*call[ql]?\s+\*?([\w.$]+)")
 _JUMP = re.compile(r"^\s*(?:notrack\s+)?j\w+\s+(\S+)")
 _RETURN = re.compile(r"^\s*(?:rep[z ]*\s*)?ret\b")
+_EMPTY_LOOP = re.compile(r"(^([.\w$]+):\n(?:\s*\.\w[^\n]*\n)*)(\s*jmp\s+\2\n)", re.M)
+"""Matches a label, lines without instructions (directives and labels), and a jump to the label."""
 _LEAVES = re.compile(r"^\s*(?:jmp|(?:rep[z ]*\s*)?ret|ud2)\b")
 """Matches instructions after which the processor does not continue with the next line."""
 
@@ -57,6 +59,17 @@ def without_idle_blocks(assembly: str) -> str:
         if watched.isdisjoint(calls[name]):
             dropped |= _idle(lines, bodies[name], returns=name in inner)
     return "".join(line for i, line in enumerate(lines) if i not in dropped)
+
+
+def with_calls_in_empty_loops(assembly: str) -> str:
+    """Returns the assembly code with a call of the runtime in each loop that has no instruction but a jump to
+    itself. g++ inserts no call there, so a thread in the loop would never end and never give way.
+
+    No value is live in such a loop, so the call may change all registers. Assembly code of processors other
+    than x86-64 is returned unchanged.
+    """
+    call = f"\\1\tandq\t$-16, %rsp\n\tcall\t{BLOCK}@PLT\n\\3" if _IS_X86_64 else "\\g<0>"
+    return _EMPTY_LOOP.sub(call, assembly)
 
 
 def _functions(lines: Sequence[str]) -> Iterator[tuple[str, range]]:
@@ -126,7 +139,8 @@ _HERE = Path(__file__).resolve().parent
 INCLUDE = _HERE / "include"
 _RUNTIME = _HERE / "runtime"
 
-PROCESSOR_FLAGS = ["-mpopcnt"] if platform.machine() in {"x86_64", "AMD64"} else []
+_IS_X86_64 = platform.machine() in {"x86_64", "AMD64"}
+PROCESSOR_FLAGS = ["-mpopcnt"] if _IS_X86_64 else []
 _COMMON_FLAGS = ["-w", "-fvisibility=hidden", f"-I{INCLUDE}", *PROCESSOR_FLAGS]
 _SECOND_PART = {
     *("barriers", "callbacks", "collectives", "faults", "grid", "language", "lockstep", "position"),
@@ -244,7 +258,7 @@ def build_kernels(
     with tempfile.TemporaryDirectory() as work:
         text = Path(work) / f"{source.stem}.cpp"
         text.write_text(translation.text, encoding="utf-8", errors="surrogateescape")
-        rewrite = without_idle_blocks if counted else None
+        rewrite = without_idle_blocks if counted else with_calls_in_empty_loops if watched else None
         return build_library(f"cpu-{source.stem}", [text, runtime], flags, rewrite=rewrite)
 
 

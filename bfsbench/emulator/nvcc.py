@@ -23,6 +23,7 @@ from bfsbench.emulator.library import (
     PROCESSOR_FLAGS,
     build_runtime,
     instrumentation,
+    with_calls_in_empty_loops,
     without_idle_blocks,
 )
 from bfsbench.emulator.whole import translate_program
@@ -358,12 +359,13 @@ def _compile_translated(
         levels[-1] if levels and request.mode == "plain" else "-O1",
         *instrumentation(watched=request.mode == "watched", counted=counted, interruptible=polls),
     ]
-    if not counted:
+    rewrite = {"watched": with_calls_in_empty_loops, "counting": without_idle_blocks}.get(request.mode)
+    if not rewrite:
         _run([*command, "-c", str(text), "-o", str(output)])
         return
     assembly = text.with_suffix(".s")
     _run([*command, "-S", str(text), "-o", str(assembly)])
-    assembly.write_text(without_idle_blocks(assembly.read_text()))
+    assembly.write_text(rewrite(assembly.read_text()))
     _run([*compiler(), "-c", str(assembly), "-o", str(output)])
 
 

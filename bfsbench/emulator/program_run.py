@@ -26,8 +26,8 @@ class HostFinding:
     """A fault in the host code of a CUDA program. No comment can declare it benign."""
 
     fault: str
-    """The kind of fault. It is ``host access``, ``bad copy``, ``uninitialised copy``, ``leak`` or
-    ``unseen error``."""
+    """The kind of fault: ``host access``, ``bad copy``, ``uninitialised copy``, ``leak``, ``unseen error`` or
+    ``crash``."""
     what: str
     line: Line | None
     count: int
@@ -170,7 +170,7 @@ def run(program: Path, arguments: Sequence[str], seed: int, *, quiet: bool, stop
     """Run a program that was built to be watched or counted. Returns its report. The program's output is
     shown unless ``quiet``. If ``stop``, a launch ends at its first fault.
 
-    Raises KernelError if the program was killed, or if it ended by _exit.
+    Raises KernelError if the program ended without a report, for example by SIGKILL or by _exit.
     """
     record = program.with_suffix(".report")
     environment = os.environ | {"BFSBENCH_SEED": str(seed), "BFSBENCH_REPORT": str(record)}
@@ -180,10 +180,10 @@ def run(program: Path, arguments: Sequence[str], seed: int, *, quiet: bool, stop
     done = subprocess.run(
         [str(program), *arguments], env=environment, stdout=output, stderr=output, check=False
     )
-    if done.returncode < 0:
-        raise KernelError(f"the program was killed by {signal.Signals(-done.returncode).name}")
     if not record.exists():
         code = done.returncode
+        if code < 0:
+            raise KernelError(f"the program was killed by {signal.Signals(-code).name}")
         raise KernelError(f"the program did not reach its end, or could not start: exit code {code}")
     report = read_report(record)
     record.unlink()

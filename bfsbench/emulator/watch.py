@@ -171,7 +171,8 @@ class Finding:
     - ``race``, ``out of bounds``, ``use after free``, ``uninitialised read``, ``misaligned access``.
     - ``stale read``: A read goes through a cache that does not see what the launch writes.
     - ``lost launch``: A child kernel was refused, and the parent thread did not ask for the error.
-    - ``endless``: The launch does not end. The finding names the last access of one of its threads.
+    - ``endless``: The launch does not end. The finding names the last access of one of its threads, or a loop
+      if no thread accesses memory.
     - ``wrong mask``: A lane calls a warp function with a mask that does not contain the lane itself.
     """
     kernel: str
@@ -380,6 +381,8 @@ def _finding(values: Sequence[str], line: Callable[[int], Line | None]) -> Findi
 
     def actor(site: int, act: int, scope: int, block: int, thread: int) -> Actor:
         own = {"lost launch": "launch", "wrong mask": "warp collective"}
+        if space == "no buffer":
+            own["endless"] = "loop"
         what = own.get(fault, f"{_SCOPES[scope]} {ACTS[act]}")
         return Actor(what, block, thread, Line(file, int(number)) if file else line(site))
 
@@ -390,6 +393,8 @@ def _finding(values: Sequence[str], line: Callable[[int], Line | None]) -> Findi
         where = f"a child kernel, refused with error {offset}"
     elif fault == "wrong mask":
         where = "a mask that lacks its own lane"
+    elif fault == "endless" and space == "no buffer":
+        where = "a loop without memory accesses"
     elif space == "array":
         where = f"index {offset} of an array of type {array}"
     elif space != "buffer":

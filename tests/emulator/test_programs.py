@@ -3,6 +3,7 @@
 import json
 import subprocess
 from pathlib import Path
+from signal import SIGABRT, SIGSEGV
 
 import pytest
 from click.testing import CliRunner
@@ -85,7 +86,7 @@ def test_values_of_ignored_options_are_no_files(words: list[str]) -> None:
     assert (request.inputs, request.compiling) == ([Path("x.cu")], [])
 
 
-FOUND = {
+FOUND: dict[int, set[tuple[str, str | None]]] = {
     1: {("race", "race")},
     2: {("out of bounds", "outside"), ("out of bounds", "outside again")},
     3: {("host access", "host access")},
@@ -116,6 +117,30 @@ def test_each_fault_is_found_at_its_line() -> None:
         assert subprocess.run([str(program), "9"], capture_output=True, check=False).returncode == 5
 
 
+@pytest.mark.parametrize(("fault", "number"), [(10, SIGSEGV), (11, SIGABRT), (12, SIGSEGV)])
+def test_a_program_that_a_signal_kills_still_reports(fault: int, number: int, tmp_path: Path) -> None:
+    with built([FAULTS], (), "watched") as program:
+        report = run(program, [str(fault)], 1, quiet=True, stop=False)
+        by_itself = subprocess.run([str(program), str(fault)], capture_output=True, text=True, check=False)
+    assert report.status == 128 + number
+    assert [one.actor.line.number for one in report.findings if one.actor.line] == [line_of("race")]
+    (death,) = [*report.failures, *(one.what for one in report.host)]
+    assert death.startswith("a signal kills the program: ") and not report.clean
+    if fault == 10:
+        assert [one.line and one.line.number for one in report.host] == [line_of("null")]
+    assert "a signal kills the program" in by_itself.stderr
+    assert f"faults.cu:{line_of('race')}" in by_itself.stderr
+
+
+@pytest.mark.parametrize(("fault", "mark", "what"), [(13, "spins", "plain read"), (14, "computes", "loop")])
+def test_a_loop_without_end_is_found_at_its_line(fault: int, mark: str, what: str) -> None:
+    with built([FAULTS], (), "watched") as program:
+        report = run(program, [str(fault)], 1, quiet=True, stop=False)
+    (endless,) = [one for one in report.findings if one.fault == "endless"]
+    assert (endless.actor.what, endless.actor.line and endless.actor.line.number) == (what, line_of(mark))
+    assert report.status == 5
+
+
 def test_check_and_explain_take_programs() -> None:
     checked = CliRunner().invoke(main, ["check", str(FAULTS), "--seeds", "1", "--json", "--", "4"])
     assert checked.exit_code == 1
@@ -126,6 +151,9 @@ def test_check_and_explain_take_programs() -> None:
     assert explained.exit_code == 0
     assert "predicted time of 1 launches" in explained.output
     assert "if (threadIdx.x < 16) x[threadIdx.x] = 1;" in explained.output
+    killed = CliRunner().invoke(main, ["explain", str(FAULTS), "--", "11"])
+    assert killed.exit_code == 1
+    assert "a signal kills the program: Aborted" in killed.stderr
     assert CliRunner().invoke(main, ["check", "push", "--", "4"]).exit_code == 2
 
 

@@ -159,14 +159,15 @@ def test_a_comment_declares_one_kind_of_finding(device: Emulator) -> None:
     assert line_of("both") in {line.number for line in device.lines_run()}
 
 
-def test_a_launch_without_end_says_who_polls_what(device: Emulator) -> None:
+@pytest.mark.parametrize(("kernel", "mark"), [("polls", "polled"), ("polls_once", "polled once")])
+def test_a_launch_without_end_says_who_polls_what(device: Emulator, kernel: str, mark: str) -> None:
     flag, out = zeros(device, 2), device.empty(64, np.int32)
-    kernel_of(device, "watched:polls").bind(flag, out, block=64)(1)
+    kernel_of(device, f"watched:{kernel}").bind(flag, out, block=64)(1)
     fails(device, "the launch has no end")
     (finding,) = device.findings()
     assert (finding.fault, finding.actor.thread) == ("endless", 5)
     assert finding.where == "element 0 of a buffer of 2 elements of 4 bytes"
-    assert [line.number for line in finding.lines if line] == [line_of("polled")]
+    assert [line.number for line in finding.lines if line] == [line_of(mark)]
 
 
 def test_a_long_launch_has_an_end(device: Emulator) -> None:

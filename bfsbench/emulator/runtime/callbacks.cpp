@@ -58,10 +58,10 @@ APART void jump_counted(const void* place) {
     if (emu::trace.come_to(place)) emu::await_room(emu::here());
 }
 
-APART void come_to_block() {
+APART void come_to_block(const void* site) {
     // A launch with race detection may run at most `kMostSteps` basic blocks. A longer launch is reported as
     // endless.
-    if (emu::watching) emu::watching->report_endless();
+    if (emu::watching) emu::watching->report_endless(site);
     if (emu::current) emu::yield_point();
 }
 
@@ -75,7 +75,7 @@ CALLBACK void __sanitizer_cov_trace_pc() {
     } else if (emu::steps_left > 0) {
         --emu::steps_left;
     } else {
-        come_to_block();
+        come_to_block(HERE);
     }
 }
 

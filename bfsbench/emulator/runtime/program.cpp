@@ -2,7 +2,9 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <signal.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "faults.h"
 #include "report.h"
 
 namespace emu {
@@ -32,7 +35,8 @@ const char* interpreter = nullptr;
 constexpr int kFound = 86;  // exit code of a program that was built with race detection and has findings
 thread_local CallSite api_call{};
 ProgramDevice* made = nullptr;
-
+constexpr int kDeadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+constexpr unsigned kMostSecondsToReport = 60;
 
 uint64_t number_from(const char* name) {
     const char* value = getenv(name);
@@ -63,12 +67,14 @@ unsigned workers() {
 
 }  // namespace
 
-// Writes the report at the very end of the process, after all of the program's own exit handlers.
-void finish_program(int status, void*) {
+// Writes the report of a process that ends. `death` says which signal kills the process, or is empty. `site`
+// is the address behind the first byte of the instruction that caused the signal, or null.
+static void finish(int status, const std::string& death, const void* site) {
     fflush(nullptr);
     const char* wanted = getenv("BFSBENCH_REPORT");
     std::string path = wanted ? wanted : "/tmp/bfsbench-" + std::to_string(getpid()) + ".report";
     if (wanted && !made) ProgramDevice::get();  // the program has used no device, so the report is empty
+    if (made && !death.empty()) made->die(death, site);
     bool found = made && made->report(status, path.c_str());
     if (wanted || !made || mode == Mode::plain) return;
     pid_t child = fork();
@@ -83,9 +89,32 @@ void finish_program(int status, void*) {
     if (found && undeclared) _exit(kFound);
 }
 
+// Writes the report at the very end of the process, after all of the program's own exit handlers.
+void finish_program(int status, void*) { finish(status, "", nullptr); }
+
+// Writes the report before a signal kills the process, so that its findings are not lost. The interrupted
+// code may hold a lock that the report needs. In this case an alarm ends the process.
+static void on_deadly_signal(int number, siginfo_t*, [[maybe_unused]] void* context) {
+    for (int one : kDeadly) signal(one, SIG_DFL);
+    alarm(kMostSecondsToReport);
+    const char* site = nullptr;
+#ifdef __x86_64__
+    site = reinterpret_cast<const char*>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]) + 1;
+#endif
+    finish(128 + number, std::string("a signal kills the program: ") + strsignal(number), site);
+    raise(number);
+}
+
 Program::Program(Mode built, const char* python) {
     interpreter = python;
-    if (!mode_known && built != Mode::plain) on_exit(finish_program, nullptr);
+    if (!mode_known && built != Mode::plain) {
+        on_exit(finish_program, nullptr);
+        new SignalStack;  // the handler runs after an overflow of the usual stack, too
+        struct sigaction action = {};
+        action.sa_sigaction = on_deadly_signal;
+        action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+        for (int number : kDeadly) sigaction(number, &action, nullptr);
+    }
     if (mode_known && mode != built) {
         say("the program's objects were built in different modes (plain, watched, counting)");
         _Exit(EXIT_FAILURE);
@@ -282,9 +311,16 @@ uint64_t place_in_program(const void* site) {
 
 }  // namespace
 
+void ProgramDevice::die(const std::string& death, const void* site) {
+    killed_ = true;
+    api_call = {};
+    if (!machine.watch || !place_in_program(site)) return failures_.push_back(death);
+    find("crash", death, site);
+}
+
 bool ProgramDevice::report(int status, const char* path) {
-    lose_error();
-    if (machine.watch) {
+    if (!killed_) lose_error();
+    if (machine.watch && !killed_) {
         for (auto& [place, bytes] : memory.allocations()) {
             auto [from, site] = taken_[place];
             api_call = from;

@@ -40,6 +40,9 @@ class ProgramDevice {
     void ask_for_errors() { unasked_.file = nullptr; }
     // Records the call that allocated the memory at `place`, for the report of leaks.
     void remember(void* place, const void* site);
+    // Records that a signal kills the program. Its memory then counts as freed, and its errors as read, because
+    // it had no time for both.
+    void die(const std::string& death, const void* site);
     // Writes findings and counts to the file `path`. Returns whether there is any finding.
     bool report(int status, const char* path);
     // Returns the source line that an overload of the runtime API has stored. Sets `site` to null if there is
@@ -67,6 +70,7 @@ class ProgramDevice {
     std::vector<HostFinding> findings_;
     std::map<void*, std::pair<CallSite, const void*>> taken_;
     std::vector<std::string> failures_;
+    bool killed_ = false;
     CallSite unasked_{};
     const char* unasked_kernel_ = nullptr;
 };

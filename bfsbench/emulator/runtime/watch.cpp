@@ -89,8 +89,10 @@ std::vector<std::pair<const char*, size_t>> segments_of(const char* path) {
 }
 
 // Ends a launch that has run too long. For up to four blocks, reports the last access of a thread that can
-// run. This access shows what the thread waits for.
-void Watch::report_endless() {
+// run. This access shows what the thread waits for. If no thread has accessed memory, reports `site`, an
+// instruction of the present thread.
+void Watch::report_endless(const void* site) {
+    steps_left = kMostSteps;  // the report may run code that counts steps
     unsigned left = 4;
     for (const ResidentBlock* block : worker->resident()) {
         for (const Fiber& fiber : block->fibers) {
@@ -102,6 +104,10 @@ void Watch::report_endless() {
                    fiber.last, nullptr);
             break;
         }
+    }
+    Past now(0, sites_.at(site).number, Act::read, Scope::none);
+    if (left == 4 && !is_known(Fault::endless, now, nullptr)) {
+        report(Fault::endless, {}, nullptr, here(), now, nullptr);
     }
     fail("the launch has no end: threads still run after %" PRId64 " steps", kMostSteps);
 }

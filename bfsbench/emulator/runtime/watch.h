@@ -88,7 +88,7 @@ class Watch {
     void report_misaligned(const char* address, Act act, const void* site);
 
     // Ends the launch with an error, because it has run too long. Reports what its threads access.
-    [[noreturn]] void report_endless();
+    [[noreturn]] void report_endless(const void* site);
 
     // Adds the variables of a kernel library, which kernels may access like buffers.
     void add_module(const char* begin, size_t bytes);

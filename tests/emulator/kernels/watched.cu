@@ -93,6 +93,16 @@ extern "C" __global__ void polls(int* flag, int* out) {
     out[threadIdx.x] = 1;
 }
 
+// Thread 5 waits, but the compiler reads the flag only once, so that the loop is empty.
+extern "C" __global__ void polls_once(int* flag, int* out) {
+    if (threadIdx.x == 5) {
+        while (*flag == 0) {  // polled once
+        }
+    }
+    __syncthreads();
+    out[threadIdx.x] = 1;
+}
+
 // Takes 30 million steps for 10 million.
 extern "C" __global__ void takes_long(int steps, int* out) {
     for (int i = 0; i < 3; ++i) {

@@ -19,6 +19,20 @@ __global__ void heap(int *x) {
     x[0] = own[2];  // heap
     free(own);
 }
+__global__ void spins(int *x) {
+    while (x[0] == 0) {  // spins
+    }
+    x[1] = 1;
+}
+__global__ void computes(unsigned y, int *x) {
+    while (y != 0) y = y * 2 + 1;  // computes
+    x[0] = y;
+}
+int overflow(int depth) {
+    volatile char room[4096];
+    room[0] = depth;
+    return overflow(depth + 1) + room[0];
+}
 
 int main(int argc, char **argv) {
     int *x, host[32] = {};
@@ -31,6 +45,12 @@ int main(int argc, char **argv) {
     if (wanted == 5) cudaMemcpy(host, x, 64, cudaMemcpyDeviceToHost);  // uninitialised copy
     if (wanted == 6) right<<<1, 2000>>>(x);  // unseen error
     if (wanted == 7) heap<<<1, 32>>>(x);
+    if (wanted >= 10) race<<<1, 64>>>(x);
+    if (wanted == 10) *static_cast<volatile int *>(nullptr) = 1;  // null
+    if (wanted == 11) abort();
+    if (wanted == 12) wanted = overflow(0);
+    if (wanted == 13) cudaMemset(x, 0, 4), spins<<<1, 32>>>(x);
+    if (wanted == 14) computes<<<1, 32>>>(1, x);
     right<<<1, 64>>>(x);
     if (wanted != 8) cudaFree(x);
     printf("done\n");
