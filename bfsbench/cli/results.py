@@ -129,12 +129,15 @@ def report_command(
     files = files or (_newest(),)
     if style in PICTURES and out is not None:
         rows, levels = select(_read(files), **filters), read_levels(files)
+        incomplete = False
         if out.suffix.lower() == f".{style}":
             written = picture_file(rows, levels, kinds, out, style, width)
         else:
-            written = _draw(rows, levels, kinds, out, style, width)
+            written, incomplete = _draw(rows, levels, kinds, out, style, width)
         for path in written:
             click.echo(str(path))
+        if incomplete:
+            raise SystemExit(1)
     else:
         with opened(out) as file:
             unused = NOT_ON_PAGES if style == PAGE else NOT_IN_TABLES
@@ -181,8 +184,8 @@ def _draw(
     folder: Path,
     style: str,
     width: float | None,
-) -> list[Path]:
-    """Write pictures of these kinds. Returns their paths.
+) -> tuple[list[Path], bool]:
+    """Write pictures of these kinds. Returns their paths, and whether a kind in ``kinds`` has no picture.
 
     Without kinds, writes all pictures that the rows have data for.
     """
@@ -194,18 +197,19 @@ def _draw(
             try:
                 yield from draw(kind, rows, levels, width=width)
             except NothingToDrawError as error:
-                if kinds:
-                    raise
-                click.echo(f"bfsbench: no {kind}: {error}", err=True)
+                missing.append(f"no {kind}: {error}")
 
+    missing: list[str] = []
     written = []
     with PicturesDisplay(len(kinds or PLOTS)) as display:
         for path in saved(drawn(), folder, style, usable_cores()):
             written.append(path)
             display.written()
     if not written:
-        raise NothingToDrawError("no picture: the rows have nothing to draw")
-    return written
+        raise NothingToDrawError("; ".join(missing) if kinds else "no picture: the rows have nothing to draw")
+    for reason in missing:
+        click.echo(f"bfsbench: {reason}", err=True)
+    return written, bool(kinds and missing)
 
 
 def _newest() -> Path:
