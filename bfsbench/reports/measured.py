@@ -22,6 +22,7 @@ from bfsbench.reports.rows import (
     names_of_sources,
     sources_of,
     with_device,
+    without_shared_options,
 )
 from bfsbench.rows.columns import AXES
 from bfsbench.rows.point import knob_values
@@ -106,9 +107,20 @@ class TimedRows(Kind):
         present = set(frame["title"])
         return [graph for graph in self.graphs if graph in present]
 
-    def above(self, title: str) -> str:
-        """Returns the text above a graph's panel: the graph's title and its sources."""
-        return f"{wrapped(title)}\n{self.compared_from(title)}"
+    def above(self, title: str, width: int = 34) -> str:
+        """Returns the text above a graph's panel: the graph's short title and its sources. A line has at most
+        ``width`` letters."""
+        return f"{wrapped(self.short.get(title, title), width)}\n{self.compared_from(title)}"
+
+    @cached_property
+    def short(self) -> dict[str, str]:
+        """The titles of the graphs without the options in ``shared_options``, by title."""
+        return without_shared_options(self.graphs)[0]
+
+    @property
+    def shared_options(self) -> str:
+        """The options with which all graphs were read, such as ``symmetrised``."""
+        return without_shared_options(self.graphs)[1]
 
     def compared_from(self, title: str) -> str:
         """Returns the sources from which a graph's searches are compared, in words such as ``64 sources``."""

@@ -508,6 +508,18 @@ def short_names(graphs: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def without_shared_options(graphs: Sequence[str]) -> tuple[dict[str, str], str]:
+    """Returns the graphs' names without the reading options that all graphs share, by full name, and the text
+    of these options, such as ``duplicates=drop, symmetrised``."""
+    options = [graph.split(":")[1:] for graph in graphs]
+    shared = [option for option in options[0] if all(option in some for some in options)] if options else []
+    short = {
+        graph: ":".join([graph.partition(":")[0], *(one for one in some if one not in shared)])
+        for graph, some in zip(graphs, options, strict=True)
+    }
+    return short, ", ".join(shared)
+
+
 def names_of_sources(rows: pd.DataFrame, by: str | list[str]) -> dict[Hashable, dict[int, str]]:
     """Returns the names of source vertices for each value of the columns ``by``.
 

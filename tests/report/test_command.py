@@ -206,10 +206,19 @@ def test_pictures_go_to_a_folder_and_what_has_nothing_to_show_says_so(results: P
     assert "no profile: no level profile belongs to these rows" in result.stderr
 
 
-def test_a_picture_asked_for_that_would_be_empty_is_an_error(results: Path, tmp_path: Path) -> None:
-    result = report(results, "--format", "png", "--plot", "bars,profile", "--out", tmp_path / "pictures")
+def test_pictures_are_drawn_beside_one_that_would_be_empty(results: Path, tmp_path: Path) -> None:
+    result = report(results, "--format", "png", "--plot", "profile,bars", "--out", tmp_path / "pictures")
+    assert result.exit_code == 1
+    assert "bfsbench: no profile: " in result.stderr and "bfsbench run --profile" in result.stderr
+    names = {Path(path).name for path in result.stdout.split()}
+    assert names == {"bars.png", "bars_emulated.png"}
+
+
+def test_a_picture_that_would_be_empty_is_an_error(results: Path, tmp_path: Path) -> None:
+    result = report(results, "--format", "png", "--plot", "profile", "--out", tmp_path / "pictures")
     assert result.exit_code == 2
-    assert "bfsbench run --profile" in result.stderr
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("bfsbench:")]
+    assert line.startswith("bfsbench: no profile: ")
 
 
 ONE_TABLE = "--format csv writes one table: choose it with --table"

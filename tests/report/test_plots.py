@@ -1,5 +1,6 @@
 """Pictures show the values of the rows."""
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +33,11 @@ def panel(*drawing: Any, **options: Any) -> Axes:
     return axes
 
 
+def words_below(axes: Axes) -> str:
+    """The words below a panel, without their line breaks."""
+    return " ".join(axes.get_xlabel().split())
+
+
 def widths(axes: Axes) -> dict[str, float]:
     """Ends of horizontal bars by the names beside them, or beside the first panel."""
     assert axes.figure is not None
@@ -49,7 +55,7 @@ def test_bars_are_as_long_as_the_best_times_over_that_of_the_graph(tmp_path: Pat
     assert widths(first) == {"pull": 1.0, "push": 2.5, "cpu_queue": 4.5}
     assert {bar.get_x() for bar in first.patches} == {1} and first.get_xlim()[0] == 1
     assert widths(second) == {"pull": 1.0}
-    assert f"({STATISTIC};\nline: {TYPICAL})" in first.get_xlabel()
+    assert f"bar: {STATISTIC}; line: {TYPICAL}" in words_below(first)
     assert {"2.00 ms", "5.00 ms", "9.00 ms"} == {text.get_text() for text in first.texts}
     assert [list(dot.get_xdata()) for dot in first.lines if dot.get_marker() == "o"] == [[1]]
     assert "best of the graph" in [text.get_text() for text in picture.figure.legends[0].get_texts()]
@@ -143,7 +149,7 @@ def test_knobs_that_no_graph_was_searched_with_two_values_of_have_no_panel(tmp_p
     rows += [row(graph="b:directed", knobs="K1=1 K2=9")]
     axes = panel("knobs", frame(tmp_path, rows))
     assert axes.get_xlabel() == "K1"
-    assert [line.get_label() for line in axes.lines] == ["a:directed"]
+    assert [line.get_label() for line in axes.lines] == ["a"]
 
 
 def test_emulated_times_never_share_a_picture_with_measured_ones(tmp_path: Path) -> None:
@@ -234,7 +240,7 @@ def test_speed_ups_are_over_both_cpu_programs(tmp_path: Path) -> None:
         ("pull", "over cpu_parallel"): 2.0,
         ("cpu_queue", "over cpu_parallel"): 0.5,
     }
-    assert axes.get_xlabel() == f"speed-up (times as fast):\n{SPEED_UP}"
+    assert words_below(axes) == f"speed-up (times as fast) {SPEED_UP}"
 
 
 def test_times_of_zero_have_no_spread(tmp_path: Path) -> None:
@@ -248,14 +254,14 @@ def test_the_spread_runs_from_the_fastest_to_the_slowest_sample(tmp_path: Path) 
     lines, dots = axes.collections
     assert np.allclose(lines.get_segments()[0], [[0, 0], [50, 0]])
     assert np.allclose(dots.get_offsets(), [[10, 0]])
-    assert axes.get_xlabel() == "above the fastest sample (%):\nthe median over sources"
+    assert words_below(axes) == "above the fastest sample (%) the median over sources"
 
 
 def test_settings_of_knobs_are_the_bars_of_an_ablation(tmp_path: Path) -> None:
     rows = [row(4.0, knobs="A=0 B=1"), row(2.0, knobs="A=1 B=1"), row(5.0, variant="push"), host_row(8.0)]
     axes = panel("ablation", frame(tmp_path, rows), references=["push"])
     assert widths(axes) == {"A=0": 2.0, "A=1": 4.0}
-    assert axes.get_xlabel() == f"speed-up over cpu_queue (times as fast):\n{SPEED_UP}"
+    assert words_below(axes) == f"speed-up over cpu_queue (times as fast): {SPEED_UP}"
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["push (1.60)"]
 
 
@@ -337,17 +343,40 @@ def test_a_picture_of_one_bar_has_room_for_its_words(kind: str, made: Any, tmp_p
     picture.figure.draw_without_rendering()
 
 
-def test_words_of_narrow_pictures_are_not_clipped(tmp_path: Path) -> None:
+@pytest.mark.filterwarnings("error:constrained_layout")
+@pytest.mark.parametrize("width", [None, 3.3])
+def test_words_of_narrow_pictures_are_not_clipped(tmp_path: Path, width: float | None) -> None:
     name = "random(n=1024,m=" + "9" * 60 + ")"
     rows = [emulated_row(2.0, graph=name, knobs=f"K={k}") for k in range(2)]
     read = frame(tmp_path, rows)
     for kind in ("bars", "knobs", "spread"):
-        (picture,) = draw(kind, read)
+        (picture,) = draw(kind, read, width=width)
         picture.figure.draw_without_rendering()
         titles = [*picture.figure.texts, *(axes.title for axes in picture.figure.axes)]
+        titles += [axes.xaxis.label for axes in picture.figure.axes]
         for part in (*titles, *picture.figure.legends):
             box = part.get_window_extent()
             assert box.x0 >= 0 and box.x1 <= picture.figure.bbox.width, kind
+
+
+@pytest.mark.parametrize("kind", ["bars", "speedup", "spread", "heatmap"])
+def test_pictures_for_a_column_of_a_paper_fit_its_page(tmp_path: Path, kind: str) -> None:
+    graphs = [f"graph{number}:self_loops=drop:directed" for number in range(12)]
+    rows = [host_row(9.0, graph=graph) for graph in graphs]
+    for place, graph in enumerate(graphs):
+        settings = itertools.product(("pull", "push", "luo", "merrill"), (8, 64, 512), (32, 128, 1024))
+        rows += [
+            row(1.0 + place, graph=graph, variant=variant, grid=str(grid), block=block)
+            for variant, grid, block in settings
+        ]
+    pictures = draw(kind, frame(tmp_path, rows), width=3.3)
+    for picture in pictures:
+        assert picture.figure.get_figwidth() == 3.3 and picture.figure.get_figheight() < 10
+        picture.figure.draw_without_rendering()
+        for axes in picture.figure.axes:
+            boxes = [label.get_window_extent() for label in axes.get_xticklabels() if label.get_text()]
+            boxes = [box for box in boxes if axes.bbox.x0 <= (box.x0 + box.x1) / 2 <= axes.bbox.x1]
+            assert all(left.x1 <= right.x0 for left, right in itertools.pairwise(boxes))
 
 
 def test_many_pictures_are_the_same_from_several_processes(
@@ -398,7 +427,8 @@ def test_a_legend_of_long_names_is_no_wider_than_its_picture(tmp_path: Path) -> 
     (picture,) = draw("knobs", frame(tmp_path, rows))
     picture.figure.draw_without_rendering()
     (legend,) = picture.figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == graphs
+    assert [f"{text.get_text()}:directed" for text in legend.get_texts()] == graphs
+    assert "graphs: directed" in picture.figure.get_suptitle()
     assert legend.get_window_extent().width <= picture.figure.bbox.width
 
 
@@ -422,4 +452,4 @@ def test_bars_have_no_number_of_a_search_that_lacks_a_source(tmp_path: Path) -> 
     rows += [failed_row(variant="luo", source=2)]
     axes = panel("bars", frame(tmp_path, rows))
     assert widths(axes) == {"pull": 1.0}
-    assert "median over sources of the fastest repeat" in axes.get_xlabel()
+    assert "median over sources of the fastest repeat" in words_below(axes)

@@ -28,13 +28,13 @@ from bfsbench.reports.plots.bars import ablation, bars, speed_ups, spreads
 from bfsbench.reports.plots.curve import curves, histories
 from bfsbench.reports.plots.picture import (
     FORMATS,
-    STYLE,
     WIDTH,
     Picture,
+    add_lines,
     mark_emulated,
-    name_devices,
     save,
     saved,
+    style_of_width,
 )
 from bfsbench.reports.plots.profile import duplicates, profiles
 from bfsbench.reports.plots.roofline import rooflines
@@ -87,28 +87,35 @@ def draw(
     reasons: list[str] = []
     if kind == "history":
         rows = by_commit(rows)
-    with matplotlib_style():
-        for part in kinds(rows):  # measured rows, then emulated ones
-            if kind not in part.family.pictures:
-                reasons.append(f"rows of family {part.family.name} have nothing for '{kind}'")
-                continue
-            measured = TimedRows.of(part, levels)
-            token = WIDTH.set(width)
-            try:
-                drawn = [*PLOTS[kind](measured, **options)]
-            except NothingToDrawError as error:
-                reasons.append(str(error))
-                continue
-            finally:
-                WIDTH.reset(token)
-            for picture in drawn:
-                name_devices(picture.figure, measured.devices)
-                if measured.emulated:
-                    mark_emulated(picture.figure)
-            made += drawn
+    token = WIDTH.set(width)
+    try:
+        with matplotlib_style():
+            for part in kinds(rows):  # measured rows, then emulated ones
+                if kind not in part.family.pictures:
+                    reasons.append(f"rows of family {part.family.name} have nothing for '{kind}'")
+                    continue
+                try:
+                    made += _drawn(kind, TimedRows.of(part, levels), options)
+                except NothingToDrawError as error:
+                    reasons.append(str(error))
+    finally:
+        WIDTH.reset(token)
     if not made:
         raise NothingToDrawError("; ".join(dict.fromkeys(reasons)))
     return made
+
+
+def _drawn(kind: str, measured: TimedRows, options: dict[str, Any]) -> list[Picture]:
+    """Draws the pictures of one kind of rows. Titles name the devices and the graphs' shared options."""
+    pictures = [*PLOTS[kind](measured, **options)]
+    for picture in pictures:
+        title = picture.figure.get_suptitle()
+        devices = ", ".join(device for device in measured.devices if device not in title)
+        shared = measured.shared_options
+        add_lines(picture.figure, [*filter(None, (devices, shared and f"graphs: {shared}"))])
+        if measured.emulated:
+            mark_emulated(picture.figure)
+    return pictures
 
 
 def matplotlib_style() -> AbstractContextManager[None]:
@@ -120,4 +127,4 @@ def matplotlib_style() -> AbstractContextManager[None]:
         from matplotlib import style
     except ImportError:
         raise UsageError("pictures need matplotlib: pip install 'bfsbench[plots]'") from None
-    return style.context(STYLE)
+    return style.context(style_of_width())

@@ -23,6 +23,7 @@ from bfsbench.reports.plots.picture import (
     bar_axis,
     end_of,
     legend_below,
+    legend_of,
     legend_of_all,
     lined_pictures,
     note,
@@ -66,12 +67,13 @@ def bars(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     place = ["title", "label"]
     tried = measured.rows.loc[measured.rows["title"].isin(best["title"]), place]
     bars_and_gaps = pd.concat([best, tried]).drop_duplicates(place)  # a failed search has NaN as its ratio
-    title, below = title or "Best time of each search", 4 * _STATISTIC_INCHES
-    pictures = lined_pictures("bars", title, measured, bars_and_gaps, labels, _panel, below=below)
+    title = title or "Best time of each search"
+    label, meaning = "times the best of the graph", f"bar: {STATISTIC}; line: {TYPICAL}"
+    drawn = (measured, bars_and_gaps, labels, _panel)
+    pictures = lined_pictures("bars", title, *drawn, label=label, meaning=meaning)
     for picture, rows in pictures:
         legend = _legend(set(rows["backend"].dropna()), emulated=measured.emulated)
-        columns = 4 if len(picture.figure.axes) > 1 else 2
-        picture.figure.legend(handles=legend, loc="outside lower center", ncols=columns)
+        legend_of(picture.figure, legend)
         yield picture
 
 
@@ -92,7 +94,6 @@ def _panel(axis: Axes, rows: pd.DataFrame, shown: Sequence[str], together: pd.Da
     for place in set(range(len(shown))).difference(places):
         note(axis, "failed" if shown[place] in tried else "not run", 1, place)
     axis.grid(visible=False, axis="y")
-    axis.set_xlabel(f"times the best of the graph\n({STATISTIC};\nline: {TYPICAL})")
 
 
 def _legend(backends: set[str], *, emulated: bool) -> list[Artist]:
@@ -132,8 +133,8 @@ def speed_ups(measured: TimedRows, *, title: str = "", baselines: Sequence[str] 
         raise NothingToDrawError(f"speed-ups need rows of {names} beside others, from one machine")
     known = [name for name in baselines if name in set(best["over"])]
     order, draw = ranking(measured.compared()), partial(_speed_up_panel, known)
-    title, below = title or "Speed-up over CPU programs", _STATISTIC_INCHES
-    for picture, _ in lined_pictures("speedup", title, measured, best, order, draw, below=below):
+    title = title or "Speed-up over CPU programs"
+    for picture, _ in lined_pictures("speedup", title, measured, best, order, draw, meaning=SPEED_UP):
         if len(known) > 1:
             legend_of_all(picture.figure)
         yield picture
@@ -157,7 +158,7 @@ def _speed_up_panel(
     room = (high / low) ** NUMBER_SHARE if len(baselines) == 1 else 1.2
     axis.set_xlim(low / 1.2, high * room)
     over = f" over {baselines[0]}" if len(baselines) == 1 else ""
-    axis.set_xlabel(f"speed-up{over} (times as fast):\n{SPEED_UP}")
+    axis.set_xlabel(f"speed-up{over} (times as fast)")
 
 
 _DASHES = ("--", ":", "-.")
@@ -188,6 +189,7 @@ def ablation(
             "an ablation needs a variant timed with several settings of its knobs on a graph"
         )
     title, below = title or "Ablation", _REFERENCE_INCHES * len(references) + _STATISTIC_INCHES
+    label = f"speed-up over {baseline} (times as fast): {SPEED_UP}"
     for variant, names, settings in parts:
         known = settings.compared(baseline).dropna(subset=["speedup"])
         best, lines = known[known["label"].isin(names)], known[known["label"].isin(references)]
@@ -195,7 +197,8 @@ def ablation(
             raise NothingToDrawError(f"an ablation needs rows of {baseline} from the machine of the others")
         lines = lines.sort_values("label", key=lambda labels: labels.map(list(references).index))
         draw = partial(_ablation_panel, baseline, lines)
-        pictures = lined_pictures("ablation", title, settings, best, names, draw, below=below, part=variant)
+        drawn = (settings, best, names, draw)
+        pictures = lined_pictures("ablation", title, *drawn, label=label, below=below, part=variant)
         yield from (picture for picture, _ in pictures)
 
 
@@ -226,7 +229,6 @@ def _ablation_panel(
         legend_below(axis)
     axis.axvline(1, color="#555555", linewidth=1, zorder=0.5)
     axis.grid(visible=False, axis="y")
-    axis.set_xlabel(f"speed-up over {baseline} (times as fast):\n{SPEED_UP}")
 
 
 _LEAST_PERCENT = 1.0
@@ -246,8 +248,10 @@ def spreads(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     best = best[best["spread"] < math.inf]  # the spread is infinite if a sample is 0
     if best.empty:
         raise NothingToDrawError("the spread needs points with a time: all of these failed")
-    title, below = title or "Spread of the samples", _STATISTIC_INCHES
-    for picture, _ in lined_pictures("spread", title, measured, best, ranking(best), _spread, below=below):
+    title, label = title or "Spread of the samples", "above the fastest sample (%)"
+    drawn = (measured, best, ranking(best), _spread)
+    meaning = "the median over sources"
+    for picture, _ in lined_pictures("spread", title, *drawn, label=label, meaning=meaning):
         legend_of_all(picture.figure)
         yield picture
 
@@ -262,4 +266,3 @@ def _spread(axis: Axes, best: pd.DataFrame, shown: Sequence[str], together: pd.D
         if value > end:
             note(axis, f"{number(value)} (cut off) \N{RIGHTWARDS ARROW}", end * MARGIN, place, "right")
     axis.set_xlim(0, end * MARGIN)
-    axis.set_xlabel("above the fastest sample (%):\nthe median over sources")

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from bfsbench.reports.measured import wrapped
 from bfsbench.support.errors import UsageError
@@ -55,6 +55,8 @@ NUMBER_SHARE = 0.2
 _STEPS = ((10, (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)), (300, (1.0, 2.0, 5.0)))
 """Labels of a logarithmic axis. Each pair has a ratio of the largest to the smallest value, and the multiples
 of powers of 10 that are labelled up to that ratio."""
+_LETTERS_A_LABEL = 4
+"""Number of letters in whose width one label of a horizontal axis fits."""
 
 _LETTERS_AN_INCH = 9.5
 """Number of letters of a title that fit into an inch."""
@@ -62,16 +64,26 @@ _LABEL_INCHES = 0.078
 """Width in inches of a letter beside an axis."""
 _HANDLE_INCHES = 0.7
 """Width in inches of a legend's symbols and gaps."""
+_ENTRY_INCHES = 1.75
+"""Width in inches of a short entry of a legend."""
 _TITLE_INCHES = 0.17
 """Height in inches of a line above a panel."""
 _LINE_INCHES = 0.2
 """Height in inches of one label's line beside an axis."""
+_PANEL_INCHES = 3.6
+"""Usual width in inches of a panel with one line per search."""
 _AXIS_INCHES = 0.4
 """Height in inches of the numbers and the label under a horizontal axis."""
-_PAGE_INCHES = 9.0
-"""The largest height in inches of a picture that fits a screen."""
-_ACROSS = 3
-"""Number of panels side by side."""
+PAGE_INCHES = 9.0
+"""The largest height in inches of a picture that fits a screen or a page."""
+ACROSS = 3
+"""The largest number of panels side by side."""
+_FULL_INCHES = 4.6
+"""A picture with a given width less than this has smaller letters and panels, in proportion to its width."""
+_SMALLEST = 0.6
+"""The smallest factor by which letters and panels of a narrow picture are reduced."""
+_NARROWED = 0.75
+"""Smallest width of a panel, relative to its usual width, if several panels share a given width."""
 
 STYLE: dict[str, Any] = {
     "font.size": 9,
@@ -121,14 +133,51 @@ WIDTH: ContextVar[float | None] = ContextVar("width", default=None)
 """Width of pictures in inches. None means that the panels determine the width."""
 
 
-def name_devices(figure: Figure, devices: Sequence[str]) -> None:
-    """Adds the names of the devices to a figure's title, unless the title already has them."""
-    title = figure.get_suptitle()
-    missing = [device for device in devices if device not in title]
-    if missing:
-        line = wrapped(", ".join(missing), int(figure.get_figwidth() * _LETTERS_AN_INCH))
-        figure.suptitle(f"{title}\n{line}", fontsize=11, fontweight="bold")
-        figure.set_figheight(figure.get_figheight() + _TITLE_INCHES * (line.count("\n") + 1))
+def scaled(size: float) -> float:
+    """Returns a length or a font size for a picture of the width WIDTH: smaller than ``size`` if the picture
+    is narrow."""
+    return size * min(1.0, max(_SMALLEST, (WIDTH.get() or math.inf) / _FULL_INCHES))
+
+
+def style_of_width() -> dict[str, Any]:
+    """Returns matplotlib's settings for pictures of the width WIDTH."""
+    return STYLE | {name: scaled(STYLE[name]) for name in ("font.size", "axes.titlesize")}
+
+
+def side_by_side(width: float) -> int:
+    """Returns how many panels of a usual ``width`` in inches stand side by side."""
+    wanted = WIDTH.get()
+    return ACROSS if wanted is None else max(1, min(ACROSS, int(wanted / (_NARROWED * scaled(width)))))
+
+
+def letters_in(inches: float) -> int:
+    """Returns the number of a title's letters that fit into this width."""
+    return int(inches * _LETTERS_AN_INCH / scaled(1))
+
+
+def columns_of(axes: Axes) -> int:
+    """Returns the number of panels side by side in the figure of a panel."""
+    place = axes.get_subplotspec()
+    assert place is not None
+    return int(place.get_gridspec().ncols)
+
+
+def letters_over(axes: Axes) -> int:
+    """Returns the number of letters that fit above or below a panel."""
+    figure = cast("Figure", axes.figure)
+    first = figure.axes[0].get_yticklabels()
+    beside = scaled(_LABEL_INCHES) * max((len(label.get_text()) for label in first), default=0)
+    return letters_in((figure.get_figwidth() - beside) / columns_of(axes))
+
+
+def add_lines(figure: Figure, lines: Sequence[str]) -> None:
+    """Adds lines to a figure's title, which are wrapped to the figure's width. The figure grows by their
+    height."""
+    if lines:
+        text = "\n".join(wrapped(line, letters_in(figure.get_figwidth())) for line in lines)
+        title = f"{figure.get_suptitle()}\n{text}"
+        figure.suptitle(title, fontsize=scaled(11), fontweight="bold")
+        figure.set_figheight(figure.get_figheight() + scaled(_TITLE_INCHES) * (text.count("\n") + 1))
 
 
 def mark_emulated(figure: Figure) -> None:
@@ -156,20 +205,19 @@ def panels(
     """
     from matplotlib.figure import Figure
 
-    wanted = WIDTH.get()
-    if wanted is not None:
-        across = max(1, min(across, int(wanted / size[0])))
-    lines = math.ceil(count / across)
+    lines = math.ceil(count / min(across, side_by_side(size[0])))
     columns = math.ceil(count / lines)
-    width = wanted or size[0] * columns + _LABEL_INCHES * max(map(len, labels), default=0)
-    letters = int(width * _LETTERS_AN_INCH)
+    width = WIDTH.get() or size[0] * columns + _LABEL_INCHES * max(map(len, labels), default=0)
+    letters = letters_in(width)
     heading = [wrapped(title, letters)]
     if about:
         together = ", ".join(about)
         fitting = [together] if len(together) <= letters else about
         heading += [wrapped(text, letters) for text in fitting]
-    figure = Figure(figsize=(width, size[1] * lines + 0.5), layout="constrained")
-    figure.suptitle("\n".join(heading), fontsize=11, fontweight="bold")
+    above = "\n".join(heading)
+    height = scaled(size[1] * lines + 0.5 + _TITLE_INCHES * above.count("\n"))
+    figure = Figure(figsize=(width, height), layout="constrained")
+    figure.suptitle(above, fontsize=scaled(11), fontweight="bold")
     axes = list(figure.subplots(lines, columns, squeeze=False, **shared).flat)
     for spare in axes[count:]:
         spare.remove()
@@ -185,6 +233,8 @@ def lined_pictures(
     draw: Callable[[Axes, pd.DataFrame, Sequence[str], pd.DataFrame], None],
     *,
     graphs: Sequence[str] = (),
+    label: str = "",
+    meaning: str = "",
     below: float = 0.0,
     part: str = "",
 ) -> Iterator[tuple[Picture, pd.DataFrame]]:
@@ -196,24 +246,33 @@ def lined_pictures(
     default, all graphs in ``rows`` are shown, in the order of ``measured.graphs``.
 
     ``draw`` draws one panel. Its arguments are the panel, the rows of the panel's graph, the labels of the
-    lines, and the rows of all panels of the picture, because all panels share one axis. ``below`` is extra
-    room under each panel, in inches. ``part`` is appended to titles and file names, such as the variant that
-    the pictures show.
+    lines, and the rows of all panels of the picture, because all panels share one axis. ``label`` stands
+    below each panel, and ``meaning`` only below the lowest panels. ``below`` is extra room under each panel,
+    in inches. ``part`` is appended to titles and file names, such as the variant that the pictures show.
     """
     heading = title + measured.heading + (f": {part}" if part else "")
-    most = _ACROSS * max(1, int(_PAGE_INCHES / (_LINE_INCHES * len(labels) + 1.2)))
+    across = side_by_side(_PANEL_INCHES)
+    most = across * max(1, int(PAGE_INCHES / scaled(_LINE_INCHES * len(labels) + 1.2)))
     for page, titles in pages(graphs or measured.among(rows), most):
         chosen = rows[rows["title"].isin(titles)]
         present = set(chosen["label"])
         shown = [label for label in labels if label in present]
-        above = max(measured.above(graph).count("\n") for graph in titles)
-        size = (3.6, _LINE_INCHES * len(shown) + _TITLE_INCHES * above + 1.0 + below)
-        figure, axes = panels(heading, len(titles), across=_ACROSS, size=size, labels=shown, sharey=True)
+        size = (_PANEL_INCHES, _LINE_INCHES * len(shown) + 1.0 + below)
+        figure, axes = panels(heading, len(titles), across=ACROSS, size=size, labels=shown, sharey=True)
         axes[0].set_yticks(range(len(shown)), shown)  # all panels share this axis
         axes[0].set_ylim(len(shown) - 0.5, -0.5)
+        letters, columns = letters_over(axes[0]), columns_of(axes[0])
         for axis, graph in zip(axes, titles, strict=True):
-            axis.set_title(measured.above(graph))
+            axis.set_title(measured.above(graph, letters))
             draw(axis, chosen[chosen["title"] == graph], shown, chosen)
+            if label:
+                axis.set_xlabel(wrapped(label, letters))
+        meant = wrapped(meaning, letters)
+        for axis in axes[-columns:]:
+            axis.set_xlabel(f"{axis.get_xlabel()}\n{meant}" if meant else axis.get_xlabel())
+        above = max(measured.above(graph, letters).count("\n") for graph in titles)
+        lines = above * math.ceil(len(titles) / columns) + meant.count("\n") + 1
+        figure.set_figheight(figure.get_figheight() + scaled(_TITLE_INCHES) * lines)
         yield Picture(file_name(f"{name}{measured.suffix}", part, page), heading, figure), chosen
 
 
@@ -257,6 +316,14 @@ def number(value: float) -> str:
     return f"{value:.{min(digits, 6)}f}"
 
 
+def legend_of(figure: Figure, handles: Sequence[Artist]) -> None:
+    """Adds a legend with these entries under the panels. The figure grows by the legend's height."""
+    columns = max(1, min(len(handles), int(figure.get_figwidth() / scaled(_ENTRY_INCHES))))
+    lines = math.ceil(len(handles) / columns)
+    figure.set_figheight(figure.get_figheight() + scaled(_LINE_INCHES) * lines)
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns)
+
+
 def legend_of_all(figure: Figure) -> None:
     """Adds a legend under the panels that lists every label of the figure once.
 
@@ -267,11 +334,12 @@ def legend_of_all(figure: Figure) -> None:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
     across = figure.get_figwidth()
-    names = [wrapped(label, int((across - _HANDLE_INCHES) / _LABEL_INCHES)) for label in found]
+    symbol, letter = scaled(_HANDLE_INCHES), scaled(_LABEL_INCHES)
+    names = [wrapped(label, int((across - symbol) / letter)) for label in found]
     longest = max(len(line) for name in names for line in name.splitlines())
-    columns = max(1, min(len(found), int(across / (_LABEL_INCHES * longest + _HANDLE_INCHES))))
+    columns = max(1, min(len(found), int(across / (letter * longest + symbol))))
     lines = sum(name.count("\n") + 1 for name in names) / columns
-    figure.set_figheight(figure.get_figheight() + _LINE_INCHES * math.ceil(lines))
+    figure.set_figheight(figure.get_figheight() + scaled(_LINE_INCHES) * math.ceil(lines))
     figure.legend([*found.values()], names, loc="outside lower center", ncols=columns)
 
 
@@ -280,8 +348,8 @@ def legend_below(axes: Axes) -> None:
     from matplotlib.transforms import ScaledTranslation
 
     assert axes.figure is not None
-    under = axes.transAxes + ScaledTranslation(0, -_AXIS_INCHES, axes.figure.dpi_scale_trans)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=under, fontsize=8)
+    under = axes.transAxes + ScaledTranslation(0, -scaled(_AXIS_INCHES), axes.figure.dpi_scale_trans)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=under, fontsize=scaled(8))
 
 
 def end_of(values: Iterable[float]) -> float:
@@ -313,7 +381,7 @@ def note(
     away = (offset if side == "left" else -offset, 0)
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
     drawn = axes.annotate(text, (x, y), away, textcoords="offset points", va="center", ha=side, bbox=box)
-    drawn.set(fontsize=8, fontweight=weight)
+    drawn.set(fontsize=scaled(8), fontweight=weight)
 
 
 def time_axis(axes: Axes, low: float, high: float) -> None:
@@ -360,10 +428,19 @@ def plain_log(axes: Axes, which: Literal["x", "y"], limits: Sequence[float] = ()
     axes.set(**{f"{which}scale": "log"})
     axis = axes.xaxis if which == "x" else axes.yaxis
     low, high = sorted(limits or axis.get_data_interval())
-    fitting = (steps for most, steps in _STEPS if low > 0 and high / low < most)
+    fitting = (
+        steps
+        for most, steps in _STEPS
+        if low > 0 and high / low < most and (which == "y" or _fit(axes, len(steps) * math.log10(high / low)))
+    )
     axis.set_major_locator(LogLocator(subs=next(fitting, (1.0,))))
     plain(axis)
     axis.set_minor_formatter(NullFormatter())
+
+
+def _fit(axes: Axes, labels: float) -> bool:
+    """Returns whether this number of labels fits below a panel."""
+    return labels * _LETTERS_A_LABEL <= letters_over(axes)
 
 
 def plain(axis: Axis) -> None:

@@ -22,6 +22,7 @@ from bfsbench.reports.plots.picture import (
     panels,
     plain,
     plain_log,
+    scaled,
 )
 from bfsbench.rows.point import knob_values
 
@@ -75,7 +76,7 @@ def profiles(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     heading = (title or "Level profile") + measured.heading
     for (graph, source), found in levels.groupby(["title", "source"], sort=False):
         searches = [(str(name), rows) for name, rows in found.groupby(search_names(found), sort=False)]
-        about = (str(graph), f"source {measured.source(str(graph), source)}")
+        about = (measured.short[str(graph)], f"source {measured.source(str(graph), source)}")
         for page, shown in pages(searches, _SEARCHES):
             figure = _figure(heading, about, shown)
             names = file_name(f"profile{measured.suffix}", str(graph), f"{source:.0f}", page)
@@ -135,7 +136,7 @@ def duplicates(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     levels = of_fastest_launch(_with_counters(profiled(measured)))
     heading = (title or "Duplicates") + measured.heading
     for (graph, source), found in levels.groupby(["title", "source"], sort=False):
-        about = (str(graph), f"source {measured.source(str(graph), source)}")
+        about = (measured.short[str(graph)], f"source {measured.source(str(graph), source)}")
         searches = list(found.groupby(search_names(found), sort=False))
         figure, (sizes, extra) = panels(heading, 2, across=2, size=(5.0, 3.6), about=about)
         for index, (label, rows) in enumerate(searches):
@@ -148,7 +149,7 @@ def duplicates(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
                 extra.plot(rows["level"], rows["detected"], **style | {"marker": "", "ls": "--"})
         distinct = rows["entries"] - rows["missed"]
         sizes.plot(rows["level"], distinct, color="#000000", ls=":", zorder=5, label="distinct vertices")
-        extra.set_title("kept (solid) and dropped (dashed)", fontsize=9)
+        extra.set_title("kept (solid) and dropped (dashed)", fontsize=scaled(9))
         for axis, quantity in (
             (sizes, "entries of the frontier (vertices)"),
             (extra, "duplicates (vertices)"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bfsbench.reports.levels import read_levels
 from bfsbench.reports.measured import NothingToDrawError, TimedRows
-from bfsbench.reports.plots.picture import COLOURS, Picture, lined_pictures
+from bfsbench.reports.plots.picture import COLOURS, Picture, legend_of, lined_pictures, scaled
 from bfsbench.reports.roofline import BOUNDS, COUNTED, held_against
 from bfsbench.support.errors import InputError
 
@@ -44,7 +44,7 @@ def rooflines(measured: TimedRows, *, title: str = "", ceilings: Ceilings | None
     graphs, labels = list(dict.fromkeys(frame["title"])), [str(label) for label in means.index]
     title = title or "Share of the device's ceiling"
     for picture, shown in lined_pictures("roofline", title, measured, frame, labels, _panel, graphs=graphs):
-        picture.figure.legend(handles=_legend(shown), loc="outside lower center", ncols=4)
+        legend_of(picture.figure, _legend(shown))
         yield picture
 
 
@@ -77,7 +77,7 @@ def _panel(axis: Axes, frame: pd.DataFrame, shown: Sequence[str], _: pd.DataFram
         bar = axis.barh(
             place, percent, color=colour, hatch=hatch, edgecolor="white", linewidth=0, height=0.75
         )
-        axis.bar_label(bar, [f"{percent:.2g}"], padding=3, fontsize=8)
+        axis.bar_label(bar, [f"{percent:.2g}"], padding=3, fontsize=scaled(8))
     axis.set_xlim(0, max(110.0, axis.get_xlim()[1]))
     axis.axvline(100, color="#555555", linewidth=1)
     axis.grid(visible=False, axis="y")

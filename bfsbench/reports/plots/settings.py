@@ -9,19 +9,24 @@ line per graph.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from bfsbench.reports.best import grid_order
 from bfsbench.reports.measured import NothingToDrawError, TimedRows, value_order, values_of_knobs, wrapped
 from bfsbench.reports.plots.picture import (
+    ACROSS,
     FAILED_HATCH,
+    PAGE_INCHES,
     Picture,
+    columns_of,
     file_name,
     legend_of_all,
     look,
     number,
     pages,
     panels,
+    scaled,
+    side_by_side,
     time_axis,
 )
 from bfsbench.reports.rows import STATISTIC, fastest
@@ -35,8 +40,6 @@ if TYPE_CHECKING:
 
 _MAPS = 6
 """Most heat maps per picture."""
-_ACROSS = 3
-"""Number of panels side by side."""
 _DARKEST, _LEAST_DARKEST = 10.0, 1.25
 """The darkest colour of a heat map stands for the worst ratio to the best time. That ratio is limited to at
 most the first and at least the second of these numbers."""
@@ -63,8 +66,10 @@ def heat_maps(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     heading = (title or "Search time (ms) over grid and block") + measured.heading
     for graph in measured.graphs:
         shown = [label for label in measured.labels if sizes.get((graph, label), 0) > 1]
-        for page, labels in pages(shown, _MAPS):
-            about = (graph, measured.compared_from(graph))
+        width, height = _map_inches(kernels[(kernels["title"] == graph) & kernels["label"].isin(shown)])
+        rows = max(1, int(PAGE_INCHES / scaled(height)))
+        for page, labels in pages(shown, min(_MAPS, rows * side_by_side(width))):
+            about = (measured.short[graph], measured.compared_from(graph))
             chosen = cells[(cells["title"] == graph) & cells["label"].isin(labels)]
             tried = kernels[(kernels["title"] == graph) & kernels["label"].isin(labels)]
             drawn = _figure(heading, about, labels, chosen, tried)
@@ -72,13 +77,17 @@ def heat_maps(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
             yield Picture(file_name(f"heatmap{measured.suffix}", graph, page), name, drawn)
 
 
+def _map_inches(tried: pd.DataFrame) -> tuple[float, float]:
+    """Returns the usual width and height in inches of a heat map that shows these rows."""
+    return max(3.4, 0.55 * tried["block"].nunique() + 1.2), max(2.4, 0.32 * tried["grid"].nunique() + 1.1)
+
+
 def _figure(
     title: str, about: Sequence[str], labels: Sequence[str], cells: pd.DataFrame, tried: pd.DataFrame
 ) -> Figure:
     blocks = sorted(tried["block"].dropna().unique())
     grids = sorted(tried["grid"].unique(), key=grid_order)
-    size = (max(3.4, 0.55 * len(blocks) + 1.2), max(2.4, 0.32 * len(grids) + 1.1))
-    figure, axes = panels(title, len(labels), across=_ACROSS, size=size, about=about)
+    figure, axes = panels(title, len(labels), across=ACROSS, size=_map_inches(tried), about=about)
     ratios = cells["search_ms"] / cells.groupby("label")["search_ms"].transform("min")
     darkest = min(_DARKEST, max(_LEAST_DARKEST, float(ratios.max())))
     for axis, label in zip(axes, labels, strict=True):
@@ -86,7 +95,8 @@ def _figure(
         failed = set(zip(here["grid"], here["block"], strict=True))
         image = _map(axis, cells[cells["label"] == label], failed, grids, blocks, darkest)
         axis.set_title(wrapped(label))
-    legend = figure.colorbar(image, ax=axes, shrink=0.8, pad=0.02, extend="max")
+    side: Literal["bottom", "right"] = "bottom" if columns_of(axes[0]) == 1 else "right"
+    legend = figure.colorbar(image, ax=axes, location=side, shrink=0.8, pad=0.02, extend="max")
     ticks = [tick for tick in _TICKS if tick**2 > darkest**0.5 and tick < darkest**0.9]
     names = ["1 (best)", *(f"{tick:g}" for tick in ticks), f"{darkest:.3g}"]
     legend.set_ticks([1, *ticks, darkest], labels=names, minor=False)
@@ -119,14 +129,15 @@ def _map(
         text = number(times[line, column])
         weight = "bold" if ratio == 1 else "normal"
         colour = "white" if ratio > darkest**_WHITE_SHARE else "black"
-        axis.text(column, line, text, ha="center", va="center", color=colour, weight=weight, fontsize=8)
+        middle = axis.text(column, line, text, ha="center", va="center", color=colour, weight=weight)
+        middle.set_fontsize(scaled(8))
     for grid, block in tried:
         line, column = grids.index(grid), blocks.index(block)
         if np.isnan(times[line, column]):
             corner = (column - 0.5, line - 0.5)
             axis.add_patch(Rectangle(corner, 1, 1, fill=False, hatch=FAILED_HATCH, edgecolor="#999999", lw=0))
             box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-            axis.text(column, line, "failed", ha="center", va="center", fontsize=7, bbox=box)
+            axis.text(column, line, "failed", ha="center", va="center", fontsize=scaled(7), bbox=box)
     axis.set_xticks(range(len(blocks)), [f"{block:g}" for block in blocks])
     axis.set_yticks(range(len(grids)), grids)
     axis.set_xlabel("block (threads)")
@@ -136,8 +147,10 @@ def _map(
     return image
 
 
-_KNOBS = 9
-"""Most panels in a picture of times over knobs."""
+_ROWS = 3
+"""Most rows of panels in a picture of times over knobs."""
+_PANEL = (3.8, 3.0)
+"""Usual width and height in inches of a panel with times over the values of a knob."""
 _Sweep = tuple[str, str, "pd.DataFrame"]
 """The data of one panel: the label of a search, a knob, and the search's configurations on the graphs where
 the knob has several values. The column ``value`` holds the knob's values."""
@@ -163,8 +176,8 @@ def knob_sweeps(measured: TimedRows, *, title: str = "", knobs: Sequence[str] = 
         labels = {label for label, _, _ in of_variant}
         name = variant if len(labels) > 1 else of_variant[0][0]
         heading = f"{title or 'Knobs'}: {name}{measured.heading}"
-        for page, shown in pages(of_variant, _KNOBS):
-            figure, axes = panels(heading, len(shown), across=_ACROSS, size=(3.8, 3.0), sharey=True)
+        for page, shown in pages(of_variant, _ROWS * side_by_side(_PANEL[0])):
+            figure, axes = panels(heading, len(shown), across=ACROSS, size=_PANEL, sharey=True)
             axes[0].set_ylabel(measured.quantity)
             for axis, (label, knob, part) in zip(axes, shown, strict=True):
                 _panel(axis, knob, part, measured)
@@ -216,7 +229,8 @@ def _panel(axis: Axes, knob: str, times: pd.DataFrame, measured: TimedRows) -> N
         line = line.assign(place=line["value"].map(values.index)).sort_values("place")
         colour, marker = look(index)
         if len(line):
-            axis.plot(line["place"], line["search_ms"], color=colour, marker=marker, ms=5, label=graph)
+            drawn = axis.plot(line["place"], line["search_ms"], color=colour, marker=marker, ms=5)
+            drawn[0].set_label(measured.short[graph])
     axis.set_xticks(range(len(values)), values)
     axis.set_xlim(-0.3, len(values) - 0.7)
     axis.set_xlabel(knob)
