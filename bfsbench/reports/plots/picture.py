@@ -60,7 +60,7 @@ _LETTERS_A_LABEL = 4
 
 _LETTERS_AN_INCH = 9.5
 """Number of letters of a title that fit into an inch."""
-_LABEL_INCHES = 0.078
+_LABEL_INCHES = 0.083
 """Width in inches of a letter beside an axis."""
 _HANDLE_INCHES = 0.7
 """Width in inches of a legend's symbols and gaps."""
