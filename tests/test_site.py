@@ -75,6 +75,7 @@ PAGES = {
     "results/README.md": "results.md.j2",
     "results/h200/limits.md": "limits.md.j2",
     "results/h200/entry-clocks.md": "entry-clocks.md.j2",
+    "results/cpu/closeness.md": "closeness.md.j2",
 }
 
 

@@ -30,7 +30,7 @@ from bfsbench.reports.plots import FORMATS as PICTURES, PLOTS, NothingToDrawErro
 from bfsbench.reports.roofline import roofline
 from bfsbench.reports.table import FORMATS
 from bfsbench.rows.counters import is_counters_file
-from bfsbench.rows.results import read_results, result_files
+from bfsbench.rows.results import left_out, read_results, result_files
 from bfsbench.support.errors import BfsbenchError, InputError, UsageError
 from bfsbench.support.machine import usable_cores
 from bfsbench.support.storage import output
@@ -83,7 +83,8 @@ class Inches(click.ParamType[float]):
     "style",
     type=click.Choice((*FORMATS, PAGE, *PICTURES)),
     help="html is one page with everything, for a browser. png, svg and pdf are pictures. latex needs the "
-    "package booktabs. By default the suffix of --out decides (x.html, x.tex, x.png), else text.",
+    "packages booktabs and graphicx. By default the suffix of --out decides (x.html, x.tex, x.png), else "
+    "text.",
 )
 @click.option(
     "--out",
@@ -148,6 +149,8 @@ def report_command(
                 file.write(page(rows, levels))
             else:
                 file.write(rendered(tables(rows, names or None, levels), style, file, narrow="--backend"))
+    if others := [path.name for folder in files for path in left_out(folder)]:
+        click.echo(f"bfsbench: not result files, and left out: {', '.join(others)}", err=True)
     if not history and (style in PICTURES or (names and "provenance" not in names)):
         for text in warnings(rows):
             click.echo(f"bfsbench: warning: {text}", err=True)

@@ -100,7 +100,14 @@ def _history(kind: Kind) -> Table:
         return Table(name, title, (), [], (NO_HISTORY,))
     found["date"] = found["date"].str[: len("2026-11-21")]
     frame = found.sort_values([*_SEARCH], kind="stable")[[*_COLUMNS]]
-    return Table.of(name, title, frame, _NOTES, _drawings(frame))
+    return Table.of(name, title, frame, [*_NOTES, *_left_out(kind.rows, found)], _drawings(frame))
+
+
+def _left_out(rows: pd.DataFrame, found: pd.DataFrame) -> Iterator[str]:
+    """Yields a sentence that names the searches in ``rows`` that have no times at two commits."""
+    measured = rows["variant"].str.rsplit(_AT, n=1).str[0].unique()
+    if missing := sorted({*measured} - {*found["variant"]}):
+        yield f"Left out, because no graph has their times at two commits: {', '.join(missing)}."
 
 
 def _drawings(frame: pd.DataFrame) -> Iterator[Table]:

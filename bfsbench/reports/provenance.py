@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from bfsbench.reports.rows import GRAPH, Results, compact
 from bfsbench.reports.table import Cell, Table, header
 from bfsbench.support.errors import InputError, printable
+from bfsbench.variants import find_family
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -249,7 +250,7 @@ def failed_points(results: Results) -> list[Table]:
     return [Table.of("failures", "Failures", frame, notes)]
 
 
-_FACTS = ("variant", "backend", "knobs", "graph", "source", "code", "commit", "taken_at", "file")
+_FACTS = ("variant", "backend", "knobs", "graph", "source", "code", "commit", "taken_at", "file", "family")
 _SEARCH = ["variant", "backend", "knobs"]
 _PLACE = ["variant", "backend", "graph"]
 _MOST_NAMED = 4
@@ -286,14 +287,16 @@ def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
     found: dict[str, set[int]] = {}
     counts: set[int] = set()
     rows_here = _rows_of_places(here)
+    draws = len(here) and find_family(here["family"].iloc[0]).draws_sources
+    number: Callable[[set[float]], int] = (lambda sources: int(max(sources))) if draws else len
     for table in earlier:
         rows_there = _rows_of_places(table)
         for place in rows_here.keys() & rows_there.keys():
             if rows_here[place] != rows_there[place]:
-                counts.add(len({source for _, source in rows_here[place]}))
+                counts.add(number({source for _, source in rows_here[place]}))
                 for file in {file for file, _ in rows_there[place]}:
                     sources = {source for name, source in rows_there[place] if name == file}
-                    found.setdefault(file, set()).add(len(sources))
+                    found.setdefault(file, set()).add(number(sources))
     if not found:
         return ""
     files = [f"`{file.split('/')[-1]}` ({_sources(found[file])})" for file in sorted(found)]
@@ -305,7 +308,7 @@ def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
 
 def _sources(counts: Iterable[int]) -> str:
     ordered = sorted(counts)
-    return f"{' or '.join(map(str, ordered))} {'source' if ordered == [1] else 'sources'}"
+    return f"{' or '.join(f'{count:,}' for count in ordered)} {'source' if ordered == [1] else 'sources'}"
 
 
 def _rows_of_places(rows: pd.DataFrame) -> dict[Hashable, set[tuple[str, float]]]:

@@ -345,14 +345,17 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
 
 
-_LATEX_HEAD = "% In the preamble: \\usepackage{booktabs}\n"
+_LATEX_HEAD = "% In the preamble: \\usepackage{booktabs,graphicx}\n"
+_NARROW = 8
+"""A LaTeX table with more columns than this is scaled to the width of the text."""
 
 
 def _latex(table: Table) -> Iterable[str]:
     """Yields the LaTeX text of a table: the notes as comments, and then one floating table for each table in
     ``drawn``.
 
-    The caption repeats each note that says which statistic a time is, because LaTeX does not print comments.
+    A table has the label ``tab:NAME``. The caption repeats each note that says which statistic a time is,
+    because LaTeX does not print comments.
     """
     from tabulate import tabulate
 
@@ -368,9 +371,11 @@ def _latex(table: Table) -> Iterable[str]:
         )
         title = ": ".join(filter(None, (table.title, drawn.title)))
         title = " ".join([f"{title}.", *printed]) if printed else title
-        yield "\n".join(
-            ["\\begin{table}", "\\centering", f"\\caption{{{_for_latex(title)}}}", grid, "\\end{table}\n"]
-        )
+        if len(head) > _NARROW:
+            grid = f"\\resizebox{{\\textwidth}}{{!}}{{%\n{grid}}}"
+        label = re.sub(r"[^a-z0-9]+", "-", f"{table.name} {drawn.title}".lower()).strip("-")
+        above = f"\\caption{{{_for_latex(title)}}}\n\\label{{tab:{label}}}"
+        yield "\n".join(["\\begin{table}", "\\centering", above, grid, "\\end{table}\n"])
 
 
 def _for_latex(text: str) -> str:

@@ -277,7 +277,8 @@ def parse_rows(
 
 
 def result_files(path: Path) -> list[Path]:
-    """Return the path itself or, if it is a folder, all result files in it.
+    """Return the path itself or, if it is a folder, all result files in it. The first line of a result file
+    has the columns graph, variant, search_ms and schema.
 
     Raises InputError if the folder has none, and for a name that no file can have. Also raises it for a file
     of level profiles, whose rows are not results.
@@ -288,10 +289,25 @@ def result_files(path: Path) -> list[Path]:
         if path.name.endswith(LEVELS_SUFFIX):
             raise InputError(f"{path} holds level profiles: name its result file, or the folder of both")
         return [path]
-    found = sorted(file for file in path.glob("*.csv") if not file.name.endswith(OTHER_SUFFIXES))
+    tables = (file for file in path.glob("*.csv") if not file.name.endswith(OTHER_SUFFIXES))
+    found = sorted(file for file in tables if _has_results(file))
     if not found:
         raise InputError(f"no result files in {path}")
     return found
+
+
+def _has_results(path: Path) -> bool:
+    with _readable(str(path)), path.open(encoding="utf-8", errors="replace") as file:
+        return {"graph", "variant", "search_ms", "schema"} <= {*next(csv.reader([file.readline()]), ())}
+
+
+def left_out(path: Path) -> list[Path]:
+    """Return the CSV files of a folder that are neither result files nor belong to one. Returns an empty list
+    for a file."""
+    if not path.is_dir():
+        return []
+    tables = (file for file in path.glob("*.csv") if not file.name.endswith(OTHER_SUFFIXES))
+    return sorted(file for file in tables if not _has_results(file))
 
 
 def read_results(paths: Iterable[Path | str], leave_out: Collection[str] = ()) -> pd.DataFrame:

@@ -9,9 +9,10 @@ from click.testing import Result
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
+from bfsbench.rows import columns
 from bfsbench.rows.ceilings import COLUMNS, Ceilings, read_ceilings
 from bfsbench.rows.provenance import commit
-from bfsbench.rows.results import result_files
+from bfsbench.rows.results import left_out, result_files
 from bfsbench.support.errors import InputError
 from bfsbench.tools.probe import PROBES, Probe, ProbeError, run_probe
 from tests.commands import invoke, refused
@@ -75,9 +76,12 @@ def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_ceilings_are_not_taken_for_results(tmp_path: Path) -> None:
-    for name in ("ceilings.csv", "h200-ceilings.csv", "rows.csv"):
+    for name in ("ceilings.csv", "h200-ceilings.csv"):
         (tmp_path / name).touch()
+    (tmp_path / "goals.csv").write_text("graph,goal_ms\n")
+    (tmp_path / "rows.csv").write_text(",".join(columns.COLUMNS) + "\n")
     assert [path.name for path in result_files(tmp_path)] == ["rows.csv"]
+    assert [path.name for path in left_out(tmp_path)] == ["goals.csv"]
 
 
 def test_between_two_sizes_the_logarithm_decides(tmp_path: Path) -> None:

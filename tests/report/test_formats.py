@@ -134,7 +134,15 @@ def test_latex_has_a_ruled_table_and_no_character_that_means_something() -> None
     assert "\\input" not in text
     assert re.search(r"(?<!\\)[$#]", text) is None
     assert len(re.findall(r"(?<!\\)&", text)) == 4  # two lines of three cells
-    assert text.startswith("% In the preamble: \\usepackage{booktabs}\n")
+    assert text.startswith("% In the preamble: \\usepackage{booktabs,graphicx}\n")
+
+
+def test_latex_labels_its_tables_and_fits_wide_ones_to_the_text() -> None:
+    wide = Table("", "a graph (n=1)", tuple(f"column{i}" for i in range(12)), [tuple(range(12))])
+    text = render([table(drawings=(wide,))], "latex")
+    assert "\\resizebox{\\textwidth}{!}{%\n\\begin{tabular}" in text and "\\end{tabular}}\n" in text
+    assert re.search(r"\\label\{tab:[a-z-]*a-graph-n-1\}", text)
+    assert "\\resizebox" not in render([table(("a", 1.0, 2.0))], "latex")
 
 
 def test_latex_prints_the_statistic_of_its_times() -> None:

@@ -63,6 +63,12 @@ def test_emulated_kernels_and_single_commits_have_no_history(tmp_path: Path) -> 
         draw("history", read)
 
 
+def test_a_search_without_a_history_is_named(tmp_path: Path) -> None:
+    rows = [*history((1, 1, 2), variant="luo"), row(1, variant="pull", commit=COMMITS[0])]
+    shown = only(tables(frame(tmp_path, rows), ["history"]))
+    assert "Left out, because no graph has their times at two commits: pull." in shown.notes
+
+
 def test_the_picture_has_a_line_per_search_and_a_ring_per_change(tmp_path: Path) -> None:
     rows = [*history((1, 1, 2), variant="luo"), *history((3, 3, 3), variant="pull")]
     (picture,) = draw("history", frame(tmp_path, rows))

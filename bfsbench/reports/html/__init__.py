@@ -44,6 +44,7 @@ from bfsbench.reports.rows import (
     kinds,
     of_one_setting,
     short_names,
+    with_device,
 )
 from bfsbench.reports.table import Cell, Table, header
 from bfsbench.rows.provenance import now
@@ -496,8 +497,17 @@ def page(rows: pd.DataFrame, levels: pd.DataFrame | None = None, title: str = "b
         style=_part("page.css"),
         script="\n".join(_part(name) for name in SCRIPTS),
         data=embedded(content(rows, levels)),
+        about=html.escape(_about(rows)),
         made=html.escape(f"bfsbench {__version__}, {now()}"),
     )
+
+
+def _about(rows: pd.DataFrame) -> str:
+    """Returns the devices and the days of the rows, as text."""
+    days = sorted({*rows["taken_at"].str[: len("2026-11-21")]})
+    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    devices = [device for device in with_device(rows)["device"].unique() if device]
+    return f"Measured on {', '.join(devices)} ({when})" if devices else f"Measured {when}"
 
 
 def embedded(data: object) -> str:
