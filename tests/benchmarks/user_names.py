@@ -137,8 +137,9 @@ def exports() -> Iterator[str]:
         yield f"bfsbench.{name}"
         if inspect.isclass(thing):
             yield from (f"bfsbench.{name}.{member}" for member in dir(thing) if not member.startswith("_"))
-            for member, function in inspect.getmembers(thing, callable):
-                if inspect.isroutine(function) and not member.startswith("_"):
+            for member, function in inspect.getmembers(thing):
+                written = inspect.isfunction(function) or inspect.ismethod(function)  # in Python
+                if written and not member.startswith("_"):
                     yield from _arguments(f"bfsbench.{name}.{member}", function)
         else:  # a module that can be called has its function as a method
             plain = inspect.isroutine(thing)
