@@ -112,6 +112,15 @@ def test_the_tutorial_has_the_tables_of_the_commands() -> None:
     assert all(bodies[title] == table for title, table in quoted)
 
 
+def test_the_tutorial_shows_lines_of_the_kernels() -> None:
+    text = (ROOT / "docs" / "tutorial.md").read_text()
+    quoted = re.findall(r"<!-- code: (.+?) -->\n\n```cuda\n(.*?)\n```", text, re.DOTALL)
+    assert len(quoted) == text.count("<!-- code: ") == 4
+    for name, code in quoted:
+        source = [line.strip() for line in (CUDA_SRC / name).read_text().splitlines()]
+        assert "\n".join(line.strip() for line in code.splitlines()) in "\n".join(source), name
+
+
 def test_the_tutorial_draws_each_step_of_push_pull_and_queue() -> None:
     steps = module_of_the_site("steps")
     assert steps.PICTURE.read_text() == steps.render(), "python docs/site/steps.py"
