@@ -17,6 +17,8 @@ from bfsbench.kernels.source import SourceText, split_at
 ASM = re.compile(r"\b(?:asm|__asm__)\s*(?:volatile\b|__volatile__\b)?\s*\(")
 _STRING = re.compile(r'"((?:\\.|[^"\\])*)"')
 _OPERAND = re.compile(r'"[=+&]*[hrlqfdCn]"\s*\((.*)\)', re.DOTALL)
+_HOST_OPERAND = re.compile(r'"[=+&%]*[abcSDAmgixX0-9]+"\s*\(')
+"""Finds an operand in memory or in a register of x86, which PTX does not have."""
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _INSTRUCTION = re.compile(r"(?:@(!?)([\w%$]+)\s+)?([a-z]\w*(?:(?:\.|::)\w+)*)\s*(.*)", re.DOTALL)
 _REGISTERS = re.compile(r"\.reg\s*\.(\w+)\s+(.*)", re.DOTALL)
@@ -283,6 +285,11 @@ _TABLE: dict[str, Callable[[_Instruction, _Statement], str]] = {
     "createpolicy": lambda instruction, statement: statement.put(instruction.operands[0], "uint64_t{0}"),
     "nanosleep": lambda _, __: "::__nanosleep(0);",
 }
+
+
+def is_of_host(statement: str) -> bool:
+    """Returns whether an ``asm`` statement has the host's own assembly code, such as ``rdtsc``."""
+    return bool(_HOST_OPERAND.search(statement))
 
 
 def translate_asm(source: SourceText, opening: int, closing: int) -> str:

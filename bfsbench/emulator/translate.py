@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from bfsbench.emulator.ptx import ASM, translate_asm
+from bfsbench.emulator.ptx import ASM, is_of_host, translate_asm
 from bfsbench.kernels.source import (
     Edit,
     KernelDefinition,
@@ -175,7 +175,8 @@ _LAUNCH_ARGUMENTS = re.compile(r">>>\s*\(")
 _TYPE_BEFORE = re.compile(r"\s*((?:[A-Za-z_]\w*(?:::\w+)*\s+)+)")
 """Finds the type of a shared variable that stands before the word ``__shared__``, as in
 ``int __shared__ s[4];``."""
-_SHARED = re.compile(r"(?:\b(?:extern|static|volatile|const)\b\s*)*\b__shared__\b")
+_QUALIFIER = r"\b(?:extern|static|volatile|const)\b"
+_SHARED = re.compile(rf"(?:{_QUALIFIER}\s*)*\b__shared__\b(?:\s+{_QUALIFIER})*")
 _END_OR_BRACE = re.compile(r"[;{]")
 _RESTRICT = re.compile(r"\b__restrict(?:__)?\b")
 _ALIGNMENT = re.compile(
@@ -310,13 +311,16 @@ def _rewrite_launches(source: SourceText, result: Translation) -> Iterator[Edit]
         yield Edit(match.start(), close + 1, f"{call}, {arguments})" if arguments else f"{call})")
 
 
-def rewrite_asm(source: SourceText) -> Iterator[Edit]:
-    """Yields edits that replace inline PTX by C++. Raises ToolchainError if a statement cannot be parsed."""
+def rewrite_asm(source: SourceText, *, with_host: bool = False) -> Iterator[Edit]:
+    """Yields edits that replace inline PTX by C++. If ``with_host``, the host's own assembly code stays.
+    Raises ToolchainError if a statement cannot be parsed."""
     for match in ASM.finditer(source.mask):
         if source.statements[match.start()] == " ":
             raise source.error(match.start(), "inline PTX in a macro is not supported")
         opening = match.end() - 1
         closing = source.closing(opening)
+        if with_host and is_of_host(source.code[opening : closing + 1]):
+            continue
         yield Edit(match.start(), closing + 1, translate_asm(source, opening, closing))
 
 

@@ -80,9 +80,11 @@ class Preprocessed(SourceText):
         markers = list(_MARKER.finditer(output))
         parts = [output[: markers[0].start()]] if markers else [output]
         ends = [*(match.start() for match in markers[1:]), len(output)] if markers else []
+        # an expanded macro of a system header has the mark of system headers, and the name of the user's file
+        own = {match.group(2) for match in markers if "3" not in match.group(3)}
         for match, end in zip(markers, ends, strict=True):
             text = output[match.start() : end]
-            if "3" not in match.group(3) and not match.group(2).startswith("<"):
+            if match.group(2) in own and not match.group(2).startswith("<"):
                 parts.append(text)
             elif parts and (hidden := _HIDDEN.fullmatch(parts[-1].strip())):
                 self._hidden[int(hidden.group(1))] += text
@@ -129,7 +131,7 @@ def translate_program(path: Path, preprocessed: str, *, unrolls: bool = False) -
         *(edit for number, kernel in enumerate(kernels) for edit in _prologue(source, kernel, number)),
         *rewrite_shared(source, count(), owner, at_file_scope),
         *_launches(source),
-        *rewrite_asm(source),
+        *rewrite_asm(source, with_host=True),
         *(
             Edit(match.start(), match.end(), "__attribute__((noinline))")
             for match in _NOINLINE.finditer(source.statements)
@@ -174,7 +176,8 @@ def _prologue(source: Preprocessed, kernel: KernelDefinition, number: int) -> It
         pack = "..." if "..." in declared else ""
         names.append(name + pack)
         types.append(f"::emu::plain_t<decltype({name})>{pack}")
-    own = f"{kernel.name}{kernel.explicit or _template_arguments(kernel.template)}"
+    hidden = "::" if kernel.name in names else ""  # a parameter has the name of the kernel
+    own = f"{hidden}{kernel.name}{kernel.explicit or _template_arguments(kernel.template)}"
     itself = f"static_cast<void (*)({', '.join(types)})>({own})"
     bounds = f"::emu::first_of({kernel.launch_bounds})" if kernel.launch_bounds else "0"
     cluster = f"dim3({kernel.cluster})" if kernel.cluster else "dim3(1)"
@@ -204,6 +207,9 @@ def _template_arguments(head: str) -> str:
     for parameter in split_at(",", inner, angles_as_brackets(inner)):
         found = _PARAMETER_NAME.search(parameter.partition("=")[0])
         name = (found and found.group(2)) or ""
+        is_type = found and parameter[: found.start(2)].rstrip().endswith("::")
+        if "=" in parameter and (is_type or not name or name in ("class", "typename")):
+            break  # a parameter without a name, whose default the compiler takes
         names.append(name + ("..." if "..." in parameter else ""))
     return f"<{', '.join(names)}>"
 

@@ -97,6 +97,9 @@ class SharedAtFileScope {
 
   public:
     operator T&() const { return place(); }
+    template <class U, class A = T, class = std::enable_if_t<std::is_array_v<A>>> explicit operator U*() const {
+        return reinterpret_cast<U*>(&place()[0]);
+    }
     T* operator&() const { return &place(); }
     T& operator=(const Element& value) const { return place() = value; }
     template <class Index> decltype(auto) operator[](Index index) const { return place()[index]; }
