@@ -39,6 +39,8 @@ _BRACES = re.compile(r"[{}]")
 _SCOPE = re.compile(
     r'(?:\bnamespace\b[^;{}()]*|\bextern\s*"[^"]*"\s*|\b(?:struct|class|union|enum)\b[^;{}=]*)$'
 )
+_LONGEST_HEAD = 4000
+"""Number of characters before a brace in which the head of its function or class is looked for."""
 _TEMPLATE = re.compile(r"\btemplate\s*<")
 _POINTER_NAME = re.compile(r"\(\s*[*&]+\s*(\w+)\s*\)")
 _PARAMETER_NAME = re.compile(r"(\.\.\.)?\s*([A-Za-z_]\w*)?\s*$")
@@ -196,11 +198,7 @@ def _template_arguments(head: str) -> str:
     match = _TEMPLATE.search(head)
     if match is None:
         return ""
-    depth, end = 1, match.end()
-    while depth and end < len(head):
-        depth += {"<": 1, "(": 1, ">": -1, ")": -1}.get(head[end], 0)
-        end += 1
-    inner = head[match.end() : end - 1]
+    inner = head[match.end() : _end_of_angles(head, match.end()) - 1]
     if not inner.strip():
         return ""
     names = []
@@ -212,6 +210,16 @@ def _template_arguments(head: str) -> str:
             break  # a parameter without a name, whose default the compiler takes
         names.append(name + ("..." if "..." in parameter else ""))
     return f"<{', '.join(names)}>"
+
+
+def _end_of_angles(text: str, start: int) -> int:
+    """Returns the position after the angle bracket that closes a list of template parameters. The list
+    begins at ``start``."""
+    depth, end = 1, start
+    while depth and end < len(text):
+        depth += {"<": 1, "(": 1, ">": -1, ")": -1}.get(text[end], 0)
+        end += 1
+    return end
 
 
 def _launches(source: Preprocessed) -> Iterator[Edit]:
@@ -279,8 +287,10 @@ def _function_bodies(source: Preprocessed) -> list[range]:
     depth = 0
     for match in _BRACES.finditer(source.statements):
         if match.group() == "{":
-            head = source.statements[max(0, match.start() - 400) : match.start()]
+            head = source.statements[max(0, match.start() - _LONGEST_HEAD) : match.start()]
             head = head[max(head.rfind(mark) for mark in ";{}") + 1 :].rstrip()
+            while template := _TEMPLATE.match(head.lstrip()):
+                head = head.lstrip()[_end_of_angles(head.lstrip(), template.end()) :]
             blocks.append((match.start(), _SCOPE.search(head) is not None))
             depth += not blocks[-1][1]
         elif blocks:

@@ -18,6 +18,14 @@ __global__ void of_one_type(T *x) {
     x[threadIdx.x] = reversed[threadIdx.x] + int(2 * ((float *)words)[31 - threadIdx.x]);
 }
 
+template <class T, int N>
+__launch_bounds__(N) __global__ void of_class(T *x) {
+    __shared__ T sum[N];
+    sum[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    x[threadIdx.x] = sum[threadIdx.x ^ 1];
+}
+
 // Assembly code of the host stays as it is.
 static unsigned of_host(unsigned x) {
 #ifdef __x86_64__
@@ -33,6 +41,7 @@ int main() {
     cudaMalloc(&x, sizeof back);
     kernel_and_parameter<<<1, 32>>>(x);
     of_one_type<<<1, 32, sizeof back>>>(x);
+    of_class<int, 32><<<1, 32>>>(x);
     cudaMemcpy(back, x, sizeof back, cudaMemcpyDeviceToHost);
     std::ostringstream text;
     text << "largest " << INT_MAX << " ";
