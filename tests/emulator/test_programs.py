@@ -38,13 +38,18 @@ def output(program: Path, *arguments: str) -> str:
         ("launches", "cudaSuccess\n"),
         ("language", "14 34 32 34 4 64 cudaSuccess\n"),
         ("runtime_api", "0 failures\n"),
-        ("spellings", "largest 2147483647 31 2 5\n"),
+        ("spellings", "largest 2147483647 31 2 5 7 31 8 64\n"),
     ],
 )
 @pytest.mark.parametrize("mode", ["plain", "watched"])
 def test_what_programs_use_is_there(name: str, expected: str, mode: str) -> None:
     with built([PROGRAMS / f"{name}.cu"], USUAL, mode) as program:
         assert output(program) == expected
+
+
+def test_built_in_atomics_order_accesses() -> None:
+    with built([PROGRAMS / "spellings.cu"], USUAL, "watched") as program:
+        assert run(program, [], 1, quiet=True, stop=False).clean
 
 
 def test_thrust_shares_memory_with_kernels(capfd: pytest.CaptureFixture[str]) -> None:

@@ -42,6 +42,7 @@
 
 #ifdef EMU_PROGRAM
 #include "emu/math.h"
+#include "emu/nv_atomic.h"
 #include "emu/program.h"
 // In kernels, CUDA's index variables such as threadIdx are macros. A program with host code may use these
 // names for its own variables. So the macros are removed here, and the translator replaces the index

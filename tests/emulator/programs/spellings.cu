@@ -26,6 +26,19 @@ __launch_bounds__(N) __global__ void of_class(T *x) {
     x[threadIdx.x] = sum[threadIdx.x ^ 1];
 }
 
+__global__ void built_in_atomics(int *x, unsigned long long *sum) {
+    __nv_atomic_fetch_add(sum, 2, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+    __nv_atomic_max(&x[1], threadIdx.x, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_BLOCK);
+    if (threadIdx.x == 0) {
+        x[2] = 7;
+        __nv_atomic_store_n(&x[3], 1, __NV_ATOMIC_RELEASE);
+    } else if (threadIdx.x == 31) {
+        while (__nv_atomic_load_n(&x[3], __NV_ATOMIC_ACQUIRE) == 0) __nanosleep(10);
+        int expected = 7;
+        if (__nv_atomic_compare_exchange_n(&x[2], &expected, 8, false, __NV_ATOMIC_ACQ_REL, __NV_ATOMIC_RELAXED)) x[0] = expected;
+    }
+}
+
 // Assembly code of the host stays as it is.
 static unsigned of_host(unsigned x) {
 #ifdef __x86_64__
@@ -43,8 +56,17 @@ int main() {
     of_one_type<<<1, 32, sizeof back>>>(x);
     of_class<int, 32><<<1, 32>>>(x);
     cudaMemcpy(back, x, sizeof back, cudaMemcpyDeviceToHost);
+    int atomics[4];
+    unsigned long long *sum, added;
+    cudaMalloc(&sum, sizeof added);
+    cudaMemset(sum, 0, sizeof added);
+    cudaMemset(x, 0, sizeof back);
+    built_in_atomics<<<1, 32>>>(x, sum);
+    cudaMemcpy(atomics, x, sizeof atomics, cudaMemcpyDeviceToHost);
+    cudaMemcpy(&added, sum, sizeof added, cudaMemcpyDeviceToHost);
+    cudaFree(sum);
     std::ostringstream text;
     text << "largest " << INT_MAX << " ";
-    printf("%s%d %d %u\n", text.str().c_str(), back[0], back[31], of_host(4));
+    printf("%s%d %d %u %d %d %d %llu\n", text.str().c_str(), back[0], back[31], of_host(4), atomics[0], atomics[1], atomics[2], added);
     cudaFree(x);
 }

@@ -21,6 +21,16 @@ constexpr emu::Scope scope_of(thread_scope scope) {
     return scope == thread_scope_block || scope == thread_scope_thread ? emu::Scope::block : emu::Scope::device;
 }
 
+// Returns the order that the race detector gives to an atomic operation.
+constexpr emu::Order order_of(memory_order order, emu::Act act) {
+    bool acquires = order != memory_order_relaxed && order != memory_order_release && act != emu::Act::write;
+    bool releases = order >= memory_order_release && act != emu::Act::read;
+    return acquires && releases ? emu::Order::acq_rel
+           : acquires           ? emu::Order::acquire
+           : releases           ? emu::Order::release
+                                : emu::Order::relaxed;
+}
+
 EMU_INNER inline void atomic_thread_fence(memory_order order, thread_scope scope = thread_scope_system) {
     if (order != memory_order_relaxed) emu::fence(scope_of(scope));
 }
@@ -94,13 +104,7 @@ class atomic_operations {
     EMU_INNER T* place() const { return static_cast<const Place*>(this)->word(); }
 
     EMU_INNER void note(emu::Act act, memory_order order, const void* site) const {
-        bool acquires = order != memory_order_relaxed && order != memory_order_release && act != emu::Act::write;
-        bool releases = order >= memory_order_release && act != emu::Act::read;
-        emu::Order both = acquires && releases ? emu::Order::acq_rel
-                          : acquires           ? emu::Order::acquire
-                          : releases           ? emu::Order::release
-                                               : emu::Order::relaxed;
-        emu::note_ordered(place(), sizeof(T), act, scope_of(kScope), both, site);
+        emu::note_ordered(place(), sizeof(T), act, scope_of(kScope), order_of(order, act), site);
     }
 
     EMU_INNER bool exchange_if(T& expected, T desired) const {
