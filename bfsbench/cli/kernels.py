@@ -215,7 +215,12 @@ def _check_program(program: Program, seeds: int, stop: bool, as_json: bool, beni
                 click.echo(f"        {line}: {line.text()}")
     for message, times in runs.failures.items():
         click.echo(f"  {message} [{times} of {seeds} runs]")
+    if any(one.fault == "race" for one, _ in undeclared):
+        click.echo(_ON_RACES)
     return runs.clean
+
+
+_ON_RACES = "  To declare a race that does no harm, write '// benign race: REASON' on the line of the store."
 
 
 def _graded(exercise: Exercise, kernel: Path) -> bool:
@@ -250,12 +255,14 @@ def _checked(
 
 def _lines(report: Report, benign: bool) -> Iterator[str]:
     declared = f", {len(report.benign)} declared benign" if report.benign else ""
-    found = len(report.undeclared) + len(report.failures) or "nothing"
-    yield f"{report.variant}: {found} found in {report.runs} runs{declared}"
+    number = len(report.undeclared) + len(report.failures) or "nothing"
+    yield f"{report.variant}: {number} found in {report.runs} runs{declared}"
     for fault in sorted(report.undeclared, key=lambda fault: -fault.runs):
         yield from fault.shown(report.runs)
     for message, runs in sorted(report.failures.items()):
         yield f"  {message} [{runs} of {report.runs} runs]"
+    if any(found.first.fault == "race" for found in report.undeclared):
+        yield _ON_RACES
     for line in sorted(report.unmet):
         yield f"  declared benign, but not seen in these runs: {line}"
     if benign:

@@ -101,6 +101,8 @@ _FAULTS = (
 _SPACES = ("buffer", "shared memory", "__device__ variables", "no buffer", "array")
 
 
+_PAGE = 4096
+"""Addresses below this number come from a null pointer."""
 DECLARATIONS = {"race": "benign race", "uninitialised read": "benign unwritten"}
 """For each kind of fault: the words in a comment that declare a fault of this kind benign."""
 _BETWEEN_STORES = "benign race between stores"
@@ -397,6 +399,9 @@ def _finding(values: Sequence[str], line: Callable[[int], Line | None]) -> Findi
         where = "a loop without memory accesses"
     elif space == "array":
         where = f"index {offset} of an array of type {array}"
+    elif space == "no buffer":
+        null = "a null pointer" if offset < _PAGE else "is it a pointer of the host?"
+        where = f"address {offset:#x}, which is in no buffer of the device ({null})"
     elif space != "buffer":
         where = f"byte {offset} of {space}"
     other = actor(*actors[5:]) if actors[5] else None

@@ -147,6 +147,19 @@ def test_a_loop_without_end_is_found_at_its_line(fault: int, mark: str, what: st
     assert report.status == 5
 
 
+@pytest.mark.parametrize(("fault", "words"), [(15, "is it a pointer of the host?"), (16, "a null pointer")])
+def test_a_pointer_to_no_buffer_is_told(fault: int, words: str) -> None:
+    with built([FAULTS], (), "watched") as program:
+        report = run(program, [str(fault)], 1, quiet=True, stop=False)
+    assert {one.fault for one in report.findings} == {"out of bounds"}
+    assert all(words in one.where for one in report.findings)
+
+
+def test_check_says_how_to_declare_a_race() -> None:
+    found = {number: CliRunner().invoke(main, ["check", str(FAULTS), "--", number]).stdout for number in "12"}
+    assert ["// benign race: REASON" in found[number] for number in "12"] == [True, False]
+
+
 def test_check_and_explain_take_programs() -> None:
     checked = CliRunner().invoke(main, ["check", str(FAULTS), "--seeds", "1", "--json", "--", "4"])
     assert checked.exit_code == 1

@@ -51,6 +51,8 @@ int main(int argc, char **argv) {
     if (wanted == 12) wanted = overflow(0);
     if (wanted == 13) cudaMemset(x, 0, 4), spins<<<1, 32>>>(x);
     if (wanted == 14) computes<<<1, 32>>>(1, x);
+    if (wanted == 15) right<<<1, 64>>>(host);
+    if (wanted == 16) right<<<1, 64>>>(nullptr);
     right<<<1, 64>>>(x);
     if (wanted != 8) cudaFree(x);
     printf("done\n");
