@@ -8,7 +8,7 @@ An edge list that comes back must equal what a slow reader, written line by line
 descriptions, finds in the same text; an error must be a BfsbenchError of one line that names the file.
 Prints the counts, and the files that break a rule; the exit code is 1 then.
 
-Of 100,000 files drawn by seed 43, none broke a rule.
+Of 100,000 files drawn by seed 43, and 100,000 drawn by seed 2026, none broke a rule.
 """
 
 import argparse
