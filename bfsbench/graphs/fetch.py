@@ -187,7 +187,7 @@ class Transfer:
         """
         slowest = self.patience.slowest
         if seconds > self.patience.read_timeout and received < slowest * seconds:
-            raise UnavailableError(f"{url}: less than {slowest:g} bytes a second arrive")
+            raise UnavailableError(f"{url}: less than {slowest:g} bytes per second arrive")
 
 
 def _answer(url: str, response: requests.Response, held: int, part: PartialFile) -> tuple[int, int | None]:

@@ -95,7 +95,7 @@ def test_a_server_that_behaves_badly_is_read_all_the_same(
 def test_a_server_that_sends_slower_than_any_is_given_up(server: Server, tmp_path: Path) -> None:
     server.add("graph.gz", BODY, pace=0.1)
     patience = replace(QUICK, slowest=1e6)
-    with pytest.raises(UnavailableError, match=r"less than 1e\+06 bytes a second arrive"):
+    with pytest.raises(UnavailableError, match=r"less than 1e\+06 bytes per second arrive"):
         download(server, tmp_path, transfer=Transfer(patience))
     assert len(server.requests) <= 1  # a request is noted at its end
 
@@ -103,7 +103,7 @@ def test_a_server_that_sends_slower_than_any_is_given_up(server: Server, tmp_pat
 def test_a_server_that_sends_little_each_time_is_given_up(server: Server, tmp_path: Path) -> None:
     server.add("graph.gz", BODY, cuts=[70_000] * 50)
     patience = replace(QUICK, slowest=1e9, read_timeout=0.05, first_pause=0.2, longest_pause=0.2)
-    with pytest.raises(UnavailableError, match=r"less than 1e\+09 bytes a second arrive"):
+    with pytest.raises(UnavailableError, match=r"less than 1e\+09 bytes per second arrive"):
         download(server, tmp_path, transfer=Transfer(patience))
     assert len(server.requests) < 5
 
