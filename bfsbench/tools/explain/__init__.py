@@ -404,13 +404,13 @@ def side_by_side(counted: Sequence[Counters]) -> Table:
                 "levels": float(of.lines["level"].nunique()),
                 "launches": float(of.launches["launch"].nunique()),
                 "executions by a warp": total["executions"],
-                "lanes in an execution": total["lanes"] / max(1, total["executions"]),
+                "lanes per execution": total["lanes"] / max(1, total["executions"]),
                 "requests to global memory": total["requests"],
                 "sectors": total["sectors"],
-                "sectors a request": total["sectors"] / max(1, total["requests"]),
+                "sectors per request": total["sectors"] / max(1, total["requests"]),
                 "bank conflicts": total["conflicts"],
                 "atomics": total["atomics"],
-                "lanes that met on a word": total["collisions"],
+                "lanes that collided on a word": total["collisions"],
                 "barriers": total["barriers"],
                 "steps of the longest warps": float(of.launches["steps"].sum()),
             }
@@ -466,15 +466,16 @@ _COLUMNS: tuple[tuple[str, int, Callable[[LineCost], str]], ...] = (
     ("warps", 7, lambda of: _short(of.executions)),
     ("lanes", 5, lambda of: f"{of.lanes / max(1, of.executions):.1f}"),
     ("sectors", 7, lambda of: _short(of.sectors)),
-    ("/req", 5, lambda of: f"{of.sectors / max(1, of.executions):.1f}" if of.sectors else ""),
+    ("/exec", 5, lambda of: f"{of.sectors / max(1, of.executions):.1f}" if of.sectors else ""),
     ("confl", 6, lambda of: _short(of.conflicts) if of.conflicts else ""),
     ("meet", 6, lambda of: _short(of.collisions) if of.collisions else ""),
 )
 """The heading, the width and the text of each number in front of a source line."""
 LEGEND = (
-    "cost: share of all sectors, passes through shared memory and barriers; warps: executions by a warp; "
-    "lanes: that take part in one; sectors: of 32 bytes of global memory; /req: in an execution; confl: bank "
-    "conflicts; meet: lanes of atomics that meet others of their warp on a word."
+    "cost: a line's share of all sectors, passes through shared memory and barriers; warps: executions by "
+    "warps; lanes: lanes per execution; sectors: sectors of 32 bytes of global memory; /exec: sectors per "
+    "execution, also if the line accesses shared memory; confl: bank conflicts; meet: lanes of atomics that "
+    "collide with other lanes of their warp on a word."
 )
 _LEAST_SOURCE = 40
 
