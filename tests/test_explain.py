@@ -51,7 +51,7 @@ def test_levels_and_source_lines_of_a_search() -> None:
     done = bfsbench("explain", "push", *GRAPH, columns=120)
     assert done.stdout.startswith("Prediction, not a measurement: times on one NVIDIA H200\n")
     assert "\nfrontier_numbers, block 256\n====" in done.stdout
-    levels, _, listing = done.stdout.partition("\ncost: share of all sectors")
+    levels, _, listing = done.stdout.partition("\ncost: a line's share of all sectors")
     rows = [line.split() for line in levels.splitlines() if "frontier_numbers " in line[:30]]
     assert [row[0] for row in rows] == [str(level) for level in range(len(rows))]
     (reading,) = (line for line in listing.splitlines() if "int neighbour = column_indices[e];" in line)
