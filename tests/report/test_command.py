@@ -339,3 +339,19 @@ def _read(leader: int) -> bytes:
 def test_tables_for_people_have_no_emulated_times(style: str, tmp_path: Path) -> None:
     path = write(tmp_path / "rows.csv", [emulated_row(777.0)])
     assert "777" not in report(path, "--table", "best", "--format", style).stdout
+
+
+def test_a_page_names_devices_and_days(tmp_path: Path) -> None:
+    rows = [row(taken_at="2026-11-20T09:00:00Z"), row(block=512, taken_at="2026-11-21T09:00:00Z")]
+    written = write(tmp_path / "rows.csv", rows)
+    assert report(written, "--out", tmp_path / "page.html").exit_code == 0
+    text = (tmp_path / "page.html").read_text()
+    assert "Rows taken on NVIDIA H200 (2026-11-20 to 2026-11-21)" in text
+
+
+def test_a_folder_is_read_without_its_other_files(tmp_path: Path) -> None:
+    write(tmp_path / "rows.csv", [row()])
+    (tmp_path / "goals.csv").write_text("graph,goal_ms\n")
+    shown = report(tmp_path)
+    assert shown.exit_code == 0 and "pull" in shown.stdout
+    assert "bfsbench: not result files, and left out: goals.csv" in shown.stderr

@@ -507,7 +507,7 @@ def _about(rows: pd.DataFrame) -> str:
     days = sorted({*rows["taken_at"].str[: len("2026-11-21")]})
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     devices = [device for device in with_device(rows)["device"].unique() if device]
-    return f"Measured on {', '.join(devices)} ({when})" if devices else f"Measured {when}"
+    return f"Rows taken on {', '.join(devices)} ({when})" if devices else f"Rows taken {when}"
 
 
 def embedded(data: object) -> str:
