@@ -237,7 +237,7 @@ class Method:
         return self.order != "sequential" or self.until_decided
 
     def one_sample(self) -> Method:
-        """Return a method that takes one sample of each point, whatever this method says about the number."""
+        """Return a method that differs only in the number of samples, which is one per point."""
         unset = {name: DEFAULTS[name] for name, option in OPTIONS.items() if option.section == SAMPLES}
         return dataclasses.replace(self, **unset | {"repeats": 1})
 

@@ -313,7 +313,7 @@ def _rewrite_launches(source: SourceText, result: Translation) -> Iterator[Edit]
 
 def rewrite_asm(source: SourceText, *, with_host: bool = False) -> Iterator[Edit]:
     """Yields edits that replace inline PTX by C++. If ``with_host``, the host's own assembly code stays.
-    Raises ToolchainError if a statement cannot be parsed."""
+    Raises ToolchainError if an ``asm`` statement cannot be parsed."""
     for match in ASM.finditer(source.mask):
         if source.statements[match.start()] == " ":
             raise source.error(match.start(), "inline PTX in a macro is not supported")

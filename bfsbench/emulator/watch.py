@@ -380,12 +380,11 @@ def _finding(values: Sequence[str], line: Callable[[int], Line | None]) -> Findi
     size, element, offset, times = map(int, values[12:16])
     kernel, array, file, number = values[16:]
     fault, space = _FAULTS[fault_number], _SPACES[space_number]
+    is_loop = fault == "endless" and space == "no buffer"
 
     def actor(site: int, act: int, scope: int, block: int, thread: int) -> Actor:
         own = {"lost launch": "launch", "wrong mask": "warp collective"}
-        if space == "no buffer":
-            own["endless"] = "loop"
-        what = own.get(fault, f"{_SCOPES[scope]} {ACTS[act]}")
+        what = "loop" if is_loop else own.get(fault, f"{_SCOPES[scope]} {ACTS[act]}")
         return Actor(what, block, thread, Line(file, int(number)) if file else line(site))
 
     where = f"element {offset // element} of a buffer of {size // element} elements of {element} bytes"
@@ -395,7 +394,7 @@ def _finding(values: Sequence[str], line: Callable[[int], Line | None]) -> Findi
         where = f"a child kernel, refused with error {offset}"
     elif fault == "wrong mask":
         where = "a mask that lacks its own lane"
-    elif fault == "endless" and space == "no buffer":
+    elif is_loop:
         where = "a loop without memory accesses"
     elif space == "array":
         where = f"index {offset} of an array of type {array}"

@@ -288,9 +288,9 @@ def _function_bodies(source: Preprocessed) -> list[range]:
     for match in _BRACES.finditer(source.statements):
         if match.group() == "{":
             head = source.statements[max(0, match.start() - _LONGEST_HEAD) : match.start()]
-            head = head[max(head.rfind(mark) for mark in ";{}") + 1 :].rstrip()
-            while template := _TEMPLATE.match(head.lstrip()):
-                head = head.lstrip()[_end_of_angles(head.lstrip(), template.end()) :]
+            head = head[max(head.rfind(mark) for mark in ";{}") + 1 :].strip()
+            while template := _TEMPLATE.match(head):
+                head = head[_end_of_angles(head, template.end()) :].lstrip()
             blocks.append((match.start(), _SCOPE.search(head) is not None))
             depth += not blocks[-1][1]
         elif blocks:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from bfsbench.reports.comparison import FASTER, SLOWER, UNDECIDED
 from bfsbench.reports.rows import (
+    DAY,
     GRAPH,
     SHAPE,
     STATISTIC,
@@ -98,7 +99,7 @@ def _history(kind: Kind) -> Table:
     found = over_commits(kind.rows, kind.family)
     if found.empty:
         return Table(name, title, (), [], (NO_HISTORY,))
-    found["date"] = found["date"].str[: len("2026-11-21")]
+    found["date"] = found["date"].str[:DAY]
     frame = found.sort_values([*_SEARCH], kind="stable")[[*_COLUMNS]]
     return Table.of(name, title, frame, [*_NOTES, *_left_out(kind.rows, found)], _drawings(frame))
 

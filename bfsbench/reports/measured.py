@@ -112,15 +112,19 @@ class TimedRows(Kind):
         ``width`` letters."""
         return f"{wrapped(self.short.get(title, title), width)}\n{self.compared_from(title)}"
 
-    @cached_property
+    @property
     def short(self) -> dict[str, str]:
         """The titles of the graphs without the options in ``shared_options``, by title."""
-        return without_shared_options(self.graphs)[0]
+        return self._short_and_shared[0]
 
     @property
     def shared_options(self) -> str:
         """The options with which all graphs were read, such as ``symmetrised``."""
-        return without_shared_options(self.graphs)[1]
+        return self._short_and_shared[1]
+
+    @cached_property
+    def _short_and_shared(self) -> tuple[dict[str, str], str]:
+        return without_shared_options(self.graphs)
 
     def compared_from(self, title: str) -> str:
         """Returns the sources from which a graph's searches are compared, in words such as ``64 sources``."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bfsbench.reports.rows import GRAPH, Results, compact
+from bfsbench.reports.rows import DAY, GRAPH, Results, compact
 from bfsbench.reports.table import Cell, Table, header
 from bfsbench.support.errors import InputError, printable
 from bfsbench.variants import find_family
@@ -255,7 +255,7 @@ _SEARCH = ["variant", "backend", "knobs"]
 _PLACE = ["variant", "backend", "graph"]
 _MOST_NAMED = 4
 """Most searches, or files, that a note names. If there are more, the note says how many."""
-_COMMIT, _DAY = 7, len("2026-11-21")
+_COMMIT = 7
 
 
 def files_of(frames: Sequence[pd.DataFrame]) -> list[str]:
@@ -273,7 +273,7 @@ def facts_of(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
     known = [frame[[*_FACTS]] for frame in frames if set(_FACTS) <= set(frame)]
     rows = pd.concat(known) if known else pd.DataFrame(columns=[*_FACTS], dtype=str)
-    rows = rows.assign(commit=rows["commit"].str[:_COMMIT], taken_at=rows["taken_at"].str[:_DAY])
+    rows = rows.assign(commit=rows["commit"].str[:_COMMIT], taken_at=rows["taken_at"].str[:DAY])
     return rows.drop_duplicates()
 
 

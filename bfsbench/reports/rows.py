@@ -36,6 +36,8 @@ COLD = "_cold"
 EMULATED = "_emulated"
 """Suffix of the names of tables and pictures of emulated kernels."""
 
+DAY = len("2026-11-21")
+"""Number of a time's characters that give its day."""
 STATISTIC = "the median over sources of the fastest repeat"
 """The meaning of ``search_ms`` in rows that are combined over sources. Tables, pictures, pages and texts
 quote it."""

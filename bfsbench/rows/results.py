@@ -289,8 +289,7 @@ def result_files(path: Path) -> list[Path]:
         if path.name.endswith(LEVELS_SUFFIX):
             raise InputError(f"{path} holds level profiles: name its result file, or the folder of both")
         return [path]
-    tables = (file for file in path.glob("*.csv") if not file.name.endswith(OTHER_SUFFIXES))
-    found = sorted(file for file in tables if _has_results(file))
+    found = [file for file in _tables(path) if _has_results(file)]
     if not found:
         raise InputError(f"no result files in {path}")
     return found
@@ -306,8 +305,12 @@ def left_out(path: Path) -> list[Path]:
     for a file."""
     if not path.is_dir():
         return []
-    tables = (file for file in path.glob("*.csv") if not file.name.endswith(OTHER_SUFFIXES))
-    return sorted(file for file in tables if not _has_results(file))
+    return [file for file in _tables(path) if not _has_results(file)]
+
+
+def _tables(folder: Path) -> list[Path]:
+    """Return the CSV files of a folder, without the files that belong to a result file."""
+    return sorted(file for file in folder.glob("*.csv") if not file.name.endswith(OTHER_SUFFIXES))
 
 
 def read_results(paths: Iterable[Path | str], leave_out: Collection[str] = ()) -> pd.DataFrame:

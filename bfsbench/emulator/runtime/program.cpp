@@ -92,8 +92,8 @@ static void finish(int status, const std::string& death, const void* site) {
 // Writes the report at the very end of the process, after all of the program's own exit handlers.
 void finish_program(int status, void*) { finish(status, "", nullptr); }
 
-// Writes the report before a signal kills the process, so that its findings are not lost. The interrupted
-// code may hold a lock that the report needs. In this case an alarm ends the process.
+// Writes the report before a signal kills the process, so that its findings are not lost. If the interrupted
+// code holds a lock that the report needs, an alarm ends the process.
 static void on_deadly_signal(int number, siginfo_t*, [[maybe_unused]] void* context) {
     for (int one : kDeadly) signal(one, SIG_DFL);
     alarm(kMostSecondsToReport);

@@ -35,6 +35,7 @@ from bfsbench.reports.measured import TimedRows, ratios, search_names
 from bfsbench.reports.plots.profile import of_fastest_launch
 from bfsbench.reports.provenance import footnotes_of, origin_numbers, with_footnotes
 from bfsbench.reports.rows import (
+    DAY,
     EMULATED,
     STATISTIC,
     TYPICAL,
@@ -504,7 +505,7 @@ def page(rows: pd.DataFrame, levels: pd.DataFrame | None = None, title: str = "b
 
 def _about(rows: pd.DataFrame) -> str:
     """Returns the devices and the days of the rows, as text."""
-    days = sorted({*rows["taken_at"].str[: len("2026-11-21")]})
+    days = sorted({*rows["taken_at"].str[:DAY]})
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     devices = [device for device in with_device(rows)["device"].unique() if device]
     return f"Rows taken on {', '.join(devices)} ({when})" if devices else f"Rows taken {when}"

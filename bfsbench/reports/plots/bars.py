@@ -125,8 +125,8 @@ def speed_ups(measured: TimedRows, *, title: str = "", baselines: Sequence[str] 
     import pandas as pd
 
     baselines = baselines or (measured.family.baseline, PARALLEL)
-    over = [measured.compared(name).dropna(subset=["speedup"]).assign(over=name) for name in baselines]
-    best = pd.concat(over)
+    times = [measured.compared(name).dropna(subset=["speedup"]).assign(over=name) for name in baselines]
+    best = pd.concat(times)
     best = best[best["variant"] != best["over"]]
     if best.empty:
         names = " or ".join(baselines)
@@ -134,7 +134,9 @@ def speed_ups(measured: TimedRows, *, title: str = "", baselines: Sequence[str] 
     known = [name for name in baselines if name in set(best["over"])]
     order, draw = ranking(measured.compared()), partial(_speed_up_panel, known)
     title = title or "Speed-up over CPU programs"
-    for picture, _ in lined_pictures("speedup", title, measured, best, order, draw, meaning=SPEED_UP):
+    over = f" over {known[0]}" if len(known) == 1 else ""
+    drawn, label = (measured, best, order, draw), f"speed-up{over} (times as fast)"
+    for picture, _ in lined_pictures("speedup", title, *drawn, label=label, meaning=SPEED_UP):
         if len(known) > 1:
             legend_of_all(picture.figure)
         yield picture
@@ -157,8 +159,6 @@ def _speed_up_panel(
     plain_log(axis, "x", limits)
     room = (high / low) ** NUMBER_SHARE if len(baselines) == 1 else 1.2
     axis.set_xlim(low / 1.2, high * room)
-    over = f" over {baselines[0]}" if len(baselines) == 1 else ""
-    axis.set_xlabel(f"speed-up{over} (times as fast)")
 
 
 _DASHES = ("--", ":", "-.")

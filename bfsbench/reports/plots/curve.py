@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bfsbench.reports.history import CHANGES, NO_HISTORY, over_commits
 from bfsbench.reports.measured import NothingToDrawError, TimedRows, wrapped
 from bfsbench.reports.plots.picture import (
-    ACROSS,
+    ROWS,
     Picture,
     file_name,
     legend_of_all,
@@ -136,8 +136,6 @@ def _places(rows: pd.DataFrame, x: str) -> pd.Series[float]:
     return graphs[x]
 
 
-_ROWS = 3
-"""Most rows of panels in a picture of times over commits."""
 _PANEL = (3.6, 2.8)
 """Usual width and height in inches of a panel with times over commits."""
 _DIGITS = 7
@@ -158,8 +156,8 @@ def histories(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     heading = (title or "Times over commits") + measured.heading
     searches = list(dict.fromkeys(found["variant"]))
     names = short_names(found["graph"])
-    for page, graphs in pages(list(names), _ROWS * side_by_side(_PANEL[0])):
-        figure, axes = panels(heading, len(graphs), across=ACROSS, size=_PANEL, about=[measured.quantity])
+    for page, graphs in pages(list(names), ROWS * side_by_side(_PANEL[0])):
+        figure, axes = panels(heading, len(graphs), size=_PANEL, about=[measured.quantity])
         for axis, graph in zip(axes, graphs, strict=True):
             axis.set_title(wrapped(names[graph]))
             _history(axis, found[found["graph"] == graph], searches)

@@ -56,7 +56,7 @@ _STEPS = ((10, (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)), (300, (1.0, 2.0, 5.0)))
 """Labels of a logarithmic axis. Each pair has a ratio of the largest to the smallest value, and the multiples
 of powers of 10 that are labelled up to that ratio."""
 _LETTERS_A_LABEL = 4
-"""Number of letters in whose width one label of a horizontal axis fits."""
+"""Width of one label of a horizontal axis, counted in letters of a title."""
 
 _LETTERS_AN_INCH = 9.5
 """Number of letters of a title that fit into an inch."""
@@ -64,8 +64,6 @@ _LABEL_INCHES = 0.083
 """Width in inches of a letter beside an axis."""
 _HANDLE_INCHES = 0.7
 """Width in inches of a legend's symbols and gaps."""
-_ENTRY_INCHES = 1.75
-"""Width in inches of a short entry of a legend."""
 _TITLE_INCHES = 0.17
 """Height in inches of a line above a panel."""
 _LINE_INCHES = 0.2
@@ -76,8 +74,10 @@ _AXIS_INCHES = 0.4
 """Height in inches of the numbers and the label under a horizontal axis."""
 PAGE_INCHES = 9.0
 """The largest height in inches of a picture that fits a screen or a page."""
-ACROSS = 3
+_ACROSS = 3
 """The largest number of panels side by side."""
+ROWS = 3
+"""The largest number of rows of panels in a picture whose panels are as high as they are wide."""
 _FULL_INCHES = 4.6
 """A picture with a given width less than this has smaller letters and panels, in proportion to its width."""
 _SMALLEST = 0.6
@@ -147,7 +147,7 @@ def style_of_width() -> dict[str, Any]:
 def side_by_side(width: float) -> int:
     """Returns how many panels of a usual ``width`` in inches stand side by side."""
     wanted = WIDTH.get()
-    return ACROSS if wanted is None else max(1, min(ACROSS, int(wanted / (_NARROWED * scaled(width)))))
+    return _ACROSS if wanted is None else max(1, min(_ACROSS, int(wanted / (_NARROWED * scaled(width)))))
 
 
 def letters_in(inches: float) -> int:
@@ -191,8 +191,8 @@ def panels(
     title: str,
     count: int,
     *,
-    across: int,
     size: tuple[float, float],
+    across: int = _ACROSS,
     about: Sequence[str] = (),
     labels: Sequence[str] = (),
     **shared: Any,
@@ -258,7 +258,7 @@ def lined_pictures(
         present = set(chosen["label"])
         shown = [label for label in labels if label in present]
         size = (_PANEL_INCHES, _LINE_INCHES * len(shown) + 1.0 + below)
-        figure, axes = panels(heading, len(titles), across=ACROSS, size=size, labels=shown, sharey=True)
+        figure, axes = panels(heading, len(titles), size=size, labels=shown, sharey=True)
         axes[0].set_yticks(range(len(shown)), shown)  # all panels share this axis
         axes[0].set_ylim(len(shown) - 0.5, -0.5)
         letters, columns = letters_over(axes[0]), columns_of(axes[0])
@@ -268,8 +268,8 @@ def lined_pictures(
             if label:
                 axis.set_xlabel(wrapped(label, letters))
         meant = wrapped(meaning, letters)
-        for axis in axes[-columns:]:
-            axis.set_xlabel(f"{axis.get_xlabel()}\n{meant}" if meant else axis.get_xlabel())
+        for axis in axes[-columns:] if meant else ():
+            axis.set_xlabel(f"{axis.get_xlabel()}\n{meant}")
         above = max(measured.above(graph, letters).count("\n") for graph in titles)
         lines = above * math.ceil(len(titles) / columns) + meant.count("\n") + 1
         figure.set_figheight(figure.get_figheight() + scaled(_TITLE_INCHES) * lines)
@@ -316,31 +316,28 @@ def number(value: float) -> str:
     return f"{value:.{min(digits, 6)}f}"
 
 
-def legend_of(figure: Figure, handles: Sequence[Artist]) -> None:
-    """Adds a legend with these entries under the panels. The figure grows by the legend's height."""
-    columns = max(1, min(len(handles), int(figure.get_figwidth() / scaled(_ENTRY_INCHES))))
-    lines = math.ceil(len(handles) / columns)
-    figure.set_figheight(figure.get_figheight() + scaled(_LINE_INCHES) * lines)
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns)
-
-
 def legend_of_all(figure: Figure) -> None:
-    """Adds a legend under the panels that lists every label of the figure once.
-
-    The legend has as many columns as fit. The figure grows by the legend's height.
-    """
+    """Adds a legend under the panels that lists every label of the figure once."""
     found: dict[str, Artist] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
-    across = figure.get_figwidth()
-    symbol, letter = scaled(_HANDLE_INCHES), scaled(_LABEL_INCHES)
-    names = [wrapped(label, int((across - symbol) / letter)) for label in found]
+    legend_of(figure, [*found.values()], [*found])
+
+
+def legend_of(figure: Figure, handles: Sequence[Artist], labels: Sequence[str] = ()) -> None:
+    """Adds a legend with these entries under the panels. By default an entry has the label of its handle.
+
+    The legend has as many columns as fit. The figure grows by the legend's height.
+    """
+    labels = labels or [str(handle.get_label()) for handle in handles]
+    across, symbol, letter = figure.get_figwidth(), scaled(_HANDLE_INCHES), scaled(_LABEL_INCHES)
+    names = [wrapped(label, int((across - symbol) / letter)) for label in labels]
     longest = max(len(line) for name in names for line in name.splitlines())
-    columns = max(1, min(len(found), int(across / (letter * longest + symbol))))
+    columns = max(1, min(len(names), int(across / (letter * longest + symbol))))
     lines = sum(name.count("\n") + 1 for name in names) / columns
     figure.set_figheight(figure.get_figheight() + scaled(_LINE_INCHES) * math.ceil(lines))
-    figure.legend([*found.values()], names, loc="outside lower center", ncols=columns)
+    figure.legend(handles, names, loc="outside lower center", ncols=columns)
 
 
 def legend_below(axes: Axes) -> None:

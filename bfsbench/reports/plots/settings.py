@@ -9,14 +9,14 @@ line per graph.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from bfsbench.reports.best import grid_order
 from bfsbench.reports.measured import NothingToDrawError, TimedRows, value_order, values_of_knobs, wrapped
 from bfsbench.reports.plots.picture import (
-    ACROSS,
     FAILED_HATCH,
     PAGE_INCHES,
+    ROWS,
     Picture,
     columns_of,
     file_name,
@@ -87,7 +87,7 @@ def _figure(
 ) -> Figure:
     blocks = sorted(tried["block"].dropna().unique())
     grids = sorted(tried["grid"].unique(), key=grid_order)
-    figure, axes = panels(title, len(labels), across=ACROSS, size=_map_inches(tried), about=about)
+    figure, axes = panels(title, len(labels), size=_map_inches(tried), about=about)
     ratios = cells["search_ms"] / cells.groupby("label")["search_ms"].transform("min")
     darkest = min(_DARKEST, max(_LEAST_DARKEST, float(ratios.max())))
     for axis, label in zip(axes, labels, strict=True):
@@ -129,8 +129,8 @@ def _map(
         text = number(times[line, column])
         weight = "bold" if ratio == 1 else "normal"
         colour = "white" if ratio > darkest**_WHITE_SHARE else "black"
-        middle = axis.text(column, line, text, ha="center", va="center", color=colour, weight=weight)
-        middle.set_fontsize(scaled(8))
+        look_of: dict[str, Any] = {"color": colour, "weight": weight, "fontsize": scaled(8)}
+        axis.text(column, line, text, ha="center", va="center", **look_of)
     for grid, block in tried:
         line, column = grids.index(grid), blocks.index(block)
         if np.isnan(times[line, column]):
@@ -147,8 +147,6 @@ def _map(
     return image
 
 
-_ROWS = 3
-"""Most rows of panels in a picture of times over knobs."""
 _PANEL = (3.8, 3.0)
 """Usual width and height in inches of a panel with times over the values of a knob."""
 _Sweep = tuple[str, str, "pd.DataFrame"]
@@ -176,8 +174,8 @@ def knob_sweeps(measured: TimedRows, *, title: str = "", knobs: Sequence[str] = 
         labels = {label for label, _, _ in of_variant}
         name = variant if len(labels) > 1 else of_variant[0][0]
         heading = f"{title or 'Knobs'}: {name}{measured.heading}"
-        for page, shown in pages(of_variant, _ROWS * side_by_side(_PANEL[0])):
-            figure, axes = panels(heading, len(shown), across=ACROSS, size=_PANEL, sharey=True)
+        for page, shown in pages(of_variant, ROWS * side_by_side(_PANEL[0])):
+            figure, axes = panels(heading, len(shown), size=_PANEL, sharey=True)
             axes[0].set_ylabel(measured.quantity)
             for axis, (label, knob, part) in zip(axes, shown, strict=True):
                 _panel(axis, knob, part, measured)
@@ -229,8 +227,8 @@ def _panel(axis: Axes, knob: str, times: pd.DataFrame, measured: TimedRows) -> N
         line = line.assign(place=line["value"].map(values.index)).sort_values("place")
         colour, marker = look(index)
         if len(line):
-            drawn = axis.plot(line["place"], line["search_ms"], color=colour, marker=marker, ms=5)
-            drawn[0].set_label(measured.short[graph])
+            name = measured.short[graph]
+            axis.plot(line["place"], line["search_ms"], color=colour, marker=marker, ms=5, label=name)
     axis.set_xticks(range(len(values)), values)
     axis.set_xlim(-0.3, len(values) - 0.7)
     axis.set_xlabel(knob)
