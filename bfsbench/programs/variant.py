@@ -173,7 +173,7 @@ class Variant(ABC):
     """Work complexity of the algorithm in terms of V vertices, E edges and depth D."""
     space: ClassVar[str] = ""
     """Memory of a search, graph included, as a formula in words of 4 bytes. Offsets have 32 bits."""
-    synchronisation: ClassVar[str] = "a launch a level"
+    synchronisation: ClassVar[str] = "one launch per level"
     """A description of how the algorithm synchronises levels."""
     knobs: ClassVar[tuple[Knob, ...]] = ()
     check_knobs: ClassVar[tuple[Mapping[str, KnobValue], ...]] = ()

@@ -206,6 +206,7 @@ class Adaptive(OneLaunchVariant):
     layout = ("CSR", "CSC")
     frontier = "queues of row parts in shared or global memory; bitmaps"
     parallel_unit = "a thread per arc, per 8 arcs or per unreached vertex"
+    synchronisation = "one launch per search; barriers of blocks, clusters or all blocks between levels"
     whole_warps = True
     work = "O(V + E), less where it pulls"
     knobs = (

@@ -72,10 +72,14 @@ class Bfs4k(KernelVariant):
     )
     origin = ("BFS-4K, sections 4 to 6",)
     frontier = "queue in shared and global memory, duplicates possible"
-    parallel_unit = "1 to 32 threads a frontier vertex, a thread an edge, or a grid a vertex of high degree"
+    parallel_unit = (
+        "1 to 32 threads per frontier vertex, a thread per edge, or a grid per vertex of high degree"
+    )
     work = "O(V + E), more with duplicates"
     space = "4V + E"
-    synchronisation = "block barriers while frontiers are small, else a launch a level; child kernels"
+    synchronisation = (
+        "block barriers while frontiers are small, otherwise one launch per level; child kernels"
+    )
     knobs = (
         Knob("K1", 4, "smallest virtual warp, in threads", choices=(1, 2, 4, 8, 16, 32)),
         Knob(

@@ -18,13 +18,13 @@ class Frontier(LevelKernelVariant):
 
     name = "frontier"
     aliases = ("harish", "iiit")
-    summary = "boolean frontier, updated and visited arrays, two kernels a level"
+    summary = "boolean frontier, updated and visited arrays, two kernels per level"
     origin = ("Springer, section 3.1 and Fig. 10", "Luo, 'IIIT-BFS'", "BFS-4K, 'Harish'")
     frontier = "boolean array"
     parallel_unit = "a thread per vertex"
     work = "O(DV + E)"
     space = "2.75V + E"
-    synchronisation = "two launches a level"
+    synchronisation = "two launches per level"
     # A flag takes one byte. Every level reads two flags of each vertex.
     traffic = Traffic(per_edge=5, per_vertex=17, per_scan=2)
 

@@ -22,7 +22,7 @@ class FrontierScan(KernelVariant):
     parallel_unit = "a thread per frontier vertex; a thread per vertex to make the queue"
     work = "O(VD + E)"
     space = "4.75V + E"
-    synchronisation = "several launches a level"
+    synchronisation = "several launches per level"
     # A flag takes one byte. Every level reads three arrays of flags. It also copies one array and computes
     # its prefix sum.
     traffic = Traffic(per_edge=5, per_scan=16)

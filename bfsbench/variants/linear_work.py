@@ -32,13 +32,13 @@ class LinearWork(KernelVariant):
     """
 
     name = "linear_work"
-    summary = "degrees, prefix sum, gathering, mask, prefix sum and compaction, each a launch of its own"
+    summary = "degrees, prefix sum, gathering, mask, prefix sum and compaction, each in its own launch"
     origin = ("CSE 6230, Optimized Linear Work algorithm, Fig. 6 to 9",)
     frontier = "queue in global memory, every vertex once; all its neighbours gathered in an array"
     parallel_unit = "a thread per frontier vertex or per neighbour to gather, per vertex to compact"
     work = "O(VD + E); its authors claim O(V + E)"
     space = "5.25V + 2E"
-    synchronisation = "several launches a level"
+    synchronisation = "several launches per level"
     # Each gathered neighbour is written once and read again. Every level copies the mask and computes the
     # prefix sum of the copy.
     traffic = Traffic(per_edge=16, per_scan=14)

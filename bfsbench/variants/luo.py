@@ -42,14 +42,16 @@ class Luo(KernelVariant):
 
     name = "luo"
     aliases = ("uiuc",)
-    summary = "warp, block and grid queues; levels in one block, in resident blocks or one a launch, by size"
+    summary = (
+        "warp, block and grid queues; levels in one block, in resident blocks or in one launch each, by size"
+    )
     origin = ("Luo, sections 3.2, 3.3 and 4",)
     frontier = "queues in shared and global memory"
     parallel_unit = "a thread per frontier vertex"
     work = "O(V + E)"
     space = "4V + E"
     synchronisation = (
-        "block barriers, barriers between resident blocks, or a launch a level, by frontier size"
+        "block barriers, barriers between resident blocks, or one launch per level, by frontier size"
     )
     knobs = (
         Knob(

@@ -203,13 +203,13 @@ class Many(KernelProgram, ClosenessVariant):
 
     name = "many"
     kernel_files = ("many", "likely_parents")
-    summary = "a bit for each of up to 1,024 sources, one launch a pass"
+    summary = "a bit for each of up to 1,024 sources, one launch per pass"
     origin = ("Then et al. 2014, MS-BFS", "Liu, Huang and Hu 2016, iBFS")
     frontier = "a byte per vertex that marks the changed parts of its row of bits"
     parallel_unit = "a thread per 128 searches of a vertex"
-    work = "O(D (V + E)) a pass, usually much less"
+    work = "O(D (V + E)) per pass, usually much less"
     space = "2V + 3E, 2V rows of BITS bits and 2V bytes"
-    synchronisation = "two barriers of all blocks a level"
+    synchronisation = "two barriers of all blocks per level"
     whole_warps = True
     structs = STRUCTS
     knobs = (

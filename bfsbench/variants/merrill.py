@@ -65,7 +65,7 @@ class Merrill(KernelVariant):
     parallel_unit = "a thread per neighbour: blocks, warps or threads share adjacency lists by their lengths"
     work = "O(V + E), more with duplicates"
     space = "3V + 3E"
-    synchronisation = "barriers between resident blocks while queues are short, else launches"
+    synchronisation = "barriers between resident blocks while queues are short, otherwise launches"
     knobs = (
         Knob(
             "ORGANISATION",

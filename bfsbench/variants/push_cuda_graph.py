@@ -23,7 +23,7 @@ class PushCudaGraph(LevelKernelVariant):
     parallel_unit = "a thread per vertex"
     work = "O(DV + E)"
     space = "2V + E"
-    synchronisation = "a launch of a CUDA graph for several levels"
+    synchronisation = "one launch of a CUDA graph for several levels"
     traffic = LEVEL_SCAN
     knobs = (
         Knob(

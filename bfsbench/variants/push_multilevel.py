@@ -20,7 +20,7 @@ class PushMultilevel(PushPrivate):
     kernel_files = ("push_multilevel", "push_private")
     summary = "runs of small levels stay inside one block and one launch; larger levels launch per level"
     origin = ("PMPP ch. 15, Fig. 15.16 (B)",)
-    synchronisation = "block barriers while frontiers are small, else a launch a level"
+    synchronisation = "block barriers while frontiers are small, otherwise one launch per level"
     knobs = (
         *PushPrivate.knobs,
         Knob(

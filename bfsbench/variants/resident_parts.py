@@ -65,10 +65,10 @@ class ResidentParts(OneLaunchVariant):
 
     name = "resident_parts"
     kernel_files = ("resident_parts", "grow_parts", "pack_parts")
-    summary = "several levels a barrier, in parts of the graph that blocks load as the search reaches them"
+    summary = "several levels per barrier, in parts of the graph that blocks load as the search reaches them"
     origin = ("this project",)
     layout = ("CSR", "CSC")
-    frontier = "a bit a vertex in shared memory; a bitmap of active parts"
+    frontier = "a bit per vertex in shared memory; a bitmap of active parts"
     parallel_unit = "a thread per 32 vertices of a part"
     whole_warps = True
     times_levels = False
