@@ -180,7 +180,7 @@ class ResultWriter:
         """Close the file. If the file is new and has no row, remove it."""
         empty = os.fstat(self._file).st_size <= len(csv_line(self.columns))
         if self._new and empty and storage.is_called(self._file, self.path):
-            storage.real(self.path).unlink()
+            storage.real(self.path).unlink(missing_ok=True)  # a killed parent may have removed its folder
         os.close(self._file)
 
 
