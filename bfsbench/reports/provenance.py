@@ -238,15 +238,19 @@ def graph_counts(results: Results) -> list[Table]:
 
 def failed_points(results: Results) -> list[Table]:
     """Returns a table that counts the rows without a time by graph, variant, backend, status and reason. The
-    most frequent combinations come first."""
+    most frequent combinations come first. The column ``of`` counts all rows of the variant on the graph, so
+    that a reader sees whether a search failed from every source."""
     rows = results.rows
     failed = rows[rows["status"] != "ok"]
     by = ["status", "graph", "variant", "backend", "reason"]
     groups = failed.groupby(by, as_index=False).size().rename(columns={"size": "points"})
     groups = groups.sort_values(["points", *by], ascending=[False, *(True for _ in by)])
+    groups["of"] = groups.merge(rows.groupby(_PLACE).size().rename("of"), on=_PLACE)["of"].to_numpy()
     told = f"{len(failed)} of {len(rows)} points have no time."
     notes = [told if len(failed) else f"All {len(rows)} points have a time."]
-    frame = groups[["points", "status", "graph", "variant", "backend", "reason"]]
+    if len(failed):
+        notes.append("of: all points of the variant on the graph.")
+    frame = groups[["points", "of", "status", "graph", "variant", "backend", "reason"]]
     return [Table.of("failures", "Failures", frame, notes)]
 
 

@@ -14,11 +14,11 @@ from bfsbench.variants import all_families
 def test_failures_are_counted_by_reason(tmp_path: Path) -> None:
     rows = [row(), failed_row(block=512), failed_row(block=1024), failed_row("timeout", "no end after 60 s")]
     table = table_of("failures", tmp_path, rows)
-    assert [(line["points"], line["status"], line["reason"]) for line in records(table)] == [
-        (2, "cannot launch", "too many threads"),
-        (1, "timeout", "no end after 60 s"),
+    assert [(line["points"], line["of"], line["status"], line["reason"]) for line in records(table)] == [
+        (2, 4, "cannot launch", "too many threads"),
+        (1, 4, "timeout", "no end after 60 s"),
     ]
-    assert table.notes == ("3 of 4 points have no time.",)
+    assert table.notes == ("3 of 4 points have no time.", "of: all points of the variant on the graph.")
 
 
 @pytest.mark.parametrize("family", all_families())
