@@ -188,7 +188,7 @@ def _keep(entry: Entry, declared: Build, work: Path, noted: dict[str, object]) -
 
 def _declaration(entry: Entry) -> str:
     """Returns a hash of the table ``build`` of the TOML file, and of the files that the build adds to the
-    source. They determine the result of the build."""
+    source. The table and the files determine the result of the build."""
     assert entry.build is not None
     digest = hashlib.sha256(msgspec.json.encode(entry.build))
     for name in entry.build.add:

@@ -1,7 +1,7 @@
 """Finds entries (programs of other authors), and writes the files of new entries.
 
-Entries lie in this package, in the user's configuration folder, and in the folders that the environment
-variable ``BFSBENCH_VARIANTS`` names.
+Entries lie in this package, in the user's own folder (see ``own_folder``), and in the folders that the
+environment variable ``BFSBENCH_VARIANTS`` names.
 """
 
 import difflib
@@ -23,8 +23,8 @@ name of the entry."""
 
 
 def own_folder() -> Path:
-    """Returns the folder of the user's own entries. This is the environment variable ``BFSBENCH_ENTRIES``, or
-    else a folder in the user's configuration."""
+    """Returns the folder of the user's own entries. The environment variable ``BFSBENCH_ENTRIES`` names it. If
+    the variable is not set, it is the folder ``entries`` in the user's configuration folder."""
     if override := os.environ.get("BFSBENCH_ENTRIES"):
         return Path(override).expanduser()
     import platformdirs

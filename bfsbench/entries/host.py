@@ -64,8 +64,12 @@ def loaded(entry: Entry) -> Prepare:
 
 
 def of_library(entry: Entry, function: Any, graph: folder.GraphArrays) -> Search:
-    """Prepare a graph: call the function of a shared library with source -1. Returns the search, a function
-    of a source and an array."""
+    """Prepare a graph for the function of a shared library. Returns the search, a function of a source and an
+    array.
+
+    To prepare the graph, this function calls the function of the library once with source -1, which is no
+    vertex, and without an answer.
+    """
     number, pointer = ctypes.c_int64, ctypes.c_void_p
     function.argtypes = [number, number, ctypes.c_int32, *[pointer] * 4, number, pointer]
     function.restype = ctypes.c_int32
