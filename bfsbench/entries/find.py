@@ -23,8 +23,8 @@ name of the entry."""
 
 
 def own_folder() -> Path:
-    """Returns the folder of the user's own entries. The environment variable ``BFSBENCH_ENTRIES`` names it. If
-    the variable is not set, it is the folder ``entries`` in the user's configuration folder."""
+    """Returns the folder of the user's own entries. The environment variable ``BFSBENCH_ENTRIES`` names it.
+    If the variable is not set, it is the folder ``entries`` in the user's configuration folder."""
     if override := os.environ.get("BFSBENCH_ENTRIES"):
         return Path(override).expanduser()
     import platformdirs

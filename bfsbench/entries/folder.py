@@ -124,8 +124,8 @@ class GraphFolder:
         return path
 
     def written(self) -> list[str]:
-        """Returns the names of the graph's files whose content has changed since bfsbench wrote it. Such a file
-        shows that the program wrote into its graph."""
+        """Returns the names of the graph's files whose content has changed since bfsbench wrote them. Such a
+        file shows that the program wrote into its graph."""
         return [file.name for file, digest in self._digests.items() if not _has(file, digest)]
 
     def new_answer(self, entry: str) -> Answer:

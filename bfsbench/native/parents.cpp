@@ -1,5 +1,7 @@
 // parents: computes the parent of each vertex in a breadth-first tree from the levels of a finished search,
-// on all cores. cuda_src/parents.cu computes parents on a GPU.
+// and checks the arcs of a graph against a tree. Both run on all cores. On a GPU, cuda_src/parents.cu and
+// cuda_src/tree_check.cu do this work.
+#include <atomic>
 #include <cstdint>
 
 #include "parallel.h"
@@ -28,6 +30,32 @@ void find_parents(int64_t num_vertices, const Offset *column_offsets, const int3
     });
 }
 
+// Lowers `least` to `value` if it is larger.
+void lower(std::atomic<int64_t> &least, int64_t value) {
+    for (int64_t now = least; value < now && !least.compare_exchange_weak(now, value);) {}
+}
+
+// Only the parent of v writes joined[v], and one thread has all arcs of a vertex. So no two threads write one
+// element.
+template <class Offset>
+int64_t first_wrong_arc(int64_t num_vertices, const Offset *row_offsets, const int32_t *column_indices,
+                        const int32_t *levels, const int32_t *parents, uint8_t *joined) {
+    const int64_t num_arcs = row_offsets[num_vertices];
+    std::atomic<int64_t> wrong{num_arcs};
+    const int workers = bfsbench::worker_count(num_vertices);
+    bfsbench::parallel_blocks(num_vertices, GRAIN, workers, [=, &wrong](int64_t begin, int64_t end) {
+        for (int64_t u = begin; u < end; ++u) {
+            if (parents[u] == NO_PARENT) continue;
+            for (Offset e = row_offsets[u]; e < row_offsets[u + 1]; ++e) {
+                const int32_t v = column_indices[e];
+                if (parents[v] == NO_PARENT || levels[v] > levels[u] + 1) lower(wrong, e);
+                if (parents[v] == u) joined[v] = 1;
+            }
+        }
+    });
+    return wrong < num_arcs ? wrong.load() : -1;
+}
+
 }  // namespace
 
 extern "C" {
@@ -42,5 +70,18 @@ void parents_32(int64_t num_vertices, const int32_t *column_offsets, const int32
 void parents_64(int64_t num_vertices, const int64_t *column_offsets, const int32_t *row_indices,
                 const int32_t *levels, int32_t *parents) {
     find_parents(num_vertices, column_offsets, row_indices, levels, parents);
+}
+
+// Returns the index of the first arc that leads out of a tree, or down more than one level in it. Returns -1
+// if there is no such arc. Sets joined[v] to 1 if an arc leads to v from its parent. `levels` and `parents`
+// are int32[V], and `joined` is uint8[V]. A vertex outside of the tree has the parent -1.
+int64_t first_wrong_arc_32(int64_t num_vertices, const int32_t *row_offsets, const int32_t *column_indices,
+                           const int32_t *levels, const int32_t *parents, uint8_t *joined) {
+    return first_wrong_arc(num_vertices, row_offsets, column_indices, levels, parents, joined);
+}
+
+int64_t first_wrong_arc_64(int64_t num_vertices, const int64_t *row_offsets, const int32_t *column_indices,
+                           const int32_t *levels, const int32_t *parents, uint8_t *joined) {
+    return first_wrong_arc(num_vertices, row_offsets, column_indices, levels, parents, joined);
 }
 }

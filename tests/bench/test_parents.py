@@ -229,13 +229,13 @@ def test_rule_5_parents_that_are_no_neighbours(search: Search, data: st.DataObje
     refused(5, graph, source, levels, parents)
 
 
-def test_arcs_are_checked_to_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trees, "ARCS_AT_A_TIME", 3)
-    graph = build_graph(edge_list(11, [(v, v + 1) for v in range(10)]), "path")
-    levels = np.arange(11, dtype=np.int32)
+def test_arcs_are_checked_to_the_last_on_all_cores() -> None:
+    last = 5 * 2**13 + 3  # several threads check the arcs of 2^13 vertices at a time
+    graph = build_graph(edge_list(last + 1, [(v, v + 1) for v in range(last)]), "path")
+    levels = np.arange(last + 1, dtype=np.int32)
     parents = np.maximum(levels - 1, 0)
     check_parents(graph, 0, levels, parents)
-    levels[10] = parents[10] = -1
+    levels[last] = parents[last] = -1
     refused(4, graph, 0, levels, parents)
 
 

@@ -149,8 +149,6 @@ class TreeCheck:
 NO_PARENT = -1
 BLOCK = 256
 RUNS = 2
-ARCS_AT_A_TIME = 1 << 22
-"""Number of arcs that are checked at once. It limits the memory that the check takes."""
 
 Parents = npt.NDArray[np.int32]
 
@@ -193,7 +191,11 @@ def levels_of_tree(parents: Parents) -> Levels:
     above = np.where(reached, parents, np.arange(num_vertices, dtype=np.int32))
     levels = (above != np.arange(num_vertices)).astype(np.int64)
     for _ in range(num_vertices.bit_length() + 1):
-        levels, above = levels + levels[above], above[above]
+        further = above[above]
+        levels = levels + levels[above]
+        if np.array_equal(further, above):
+            break
+        above = further
     found: Levels = np.where(reached, np.minimum(levels, num_vertices), UNREACHED).astype(np.int32)
     return found
 
@@ -274,19 +276,16 @@ def check_parents(graph: Graph, source: int, levels: Levels, parents: Parents) -
     _check_tree(source, parents)
     in_tree = parents != NO_PARENT
     _check_levels(source, levels, parents, in_tree)
-    joined = np.zeros(graph.num_vertices, bool)
+    joined = np.zeros(graph.num_vertices, np.uint8)
     joined[source] = True
-    for tails, heads in _arcs(graph):
-        from_tree, to_tree = in_tree[tails], in_tree[heads]
-        if (e := _first(from_tree & to_tree & (levels[heads] > levels[tails] + 1))) is not None:
-            u, v = tails[e], heads[e]
+    if (e := _first_wrong_arc(graph, levels, parents, joined)) >= 0:
+        u, v = int(graph.row_offsets.searchsorted(e, "right")) - 1, graph.column_indices[e]
+        if in_tree[v]:
             raise _broken(3, f"arc {u} -> {v} leads from level {levels[u]} to level {levels[v]}")
-        if (e := _first(from_tree & ~to_tree)) is not None:
-            raise _broken(4, f"arc {tails[e]} -> {heads[e]} leads out of the tree")
-        joined[heads[parents[heads] == tails]] = True
+        raise _broken(4, f"arc {u} -> {v} leads out of the tree")
     if (v := _first((levels != UNREACHED) & ~in_tree)) is not None:
         raise _broken(4, f"vertex {v} has level {levels[v]} and no parent")
-    if (v := _first(in_tree & ~joined)) is not None:
+    if (v := _first(in_tree & (joined == 0))) is not None:
         raise _broken(5, f"no arc leads to vertex {v} from its parent {parents[v]}")
 
 
@@ -354,11 +353,17 @@ def _check_levels(source: int, levels: Levels, parents: Parents, in_tree: npt.ND
         raise _broken(2, f"vertex {v} has level {levels[v]} and its parent {u} has level {levels[u]}")
 
 
-def _arcs(graph: Graph) -> Iterator[tuple[Ids, Ids]]:
-    """Yields the tails and heads of all arcs, int32, in pieces of at most ARCS_AT_A_TIME arcs."""
-    for start in range(0, graph.num_edges, ARCS_AT_A_TIME):
-        some = slice(start, start + ARCS_AT_A_TIME)
-        yield graph.edge_sources[some], graph.column_indices[some]
+def _first_wrong_arc(graph: Graph, levels: Levels, parents: Parents, joined: npt.NDArray[np.uint8]) -> int:
+    """Returns the index of the first arc that leads out of the tree, or down more than one level in it.
+    Returns -1 if there is no such arc. Sets joined[v] to 1 if an arc leads to v from its parent. A native
+    program does this on all cores."""
+    native = library("parents")
+    find = native.first_wrong_arc_64 if graph.row_offsets.dtype.itemsize == 8 else native.first_wrong_arc_32
+    find.argtypes = [ctypes.c_int64, *[ctypes.c_void_p] * 5]
+    find.restype = ctypes.c_int64
+    levels, parents = np.ascontiguousarray(levels, np.int32), np.ascontiguousarray(parents, np.int32)
+    arrays = (graph.row_offsets, graph.column_indices, levels, parents, joined)
+    return int(find(graph.num_vertices, *(array.ctypes.data for array in arrays)))
 
 
 def _first(mask: npt.NDArray[np.bool_]) -> int | None:
