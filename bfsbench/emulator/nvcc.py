@@ -353,7 +353,8 @@ def _compile_translated(
     counted = request.mode == "counting"
     levels = [word for word in request.compiling if word.startswith("-O")]
     command = [
-        *(*compiler(), "-w", "-fstack-clash-protection", *options),
+        # Kernels read arrays through pointers to other types, such as uint4. nvcc allows this.
+        *(*compiler(), "-w", "-fstack-clash-protection", "-fno-strict-aliasing", *options),
         *("-D__global__=", "-D__launch_bounds__(...)=", "-D__cluster_dims__(...)="),
         *request.compiling,
         levels[-1] if levels and request.mode == "plain" else "-O1",

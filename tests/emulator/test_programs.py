@@ -46,7 +46,7 @@ def output(program: Path, *arguments: str) -> str:
         ("launches", "cudaSuccess\n"),
         ("language", "14 34 32 34 4 64 cudaSuccess\n"),
         ("runtime_api", "0 failures\n"),
-        ("spellings", "largest 2147483647 31 2 5 7 31 8 64\n"),
+        ("spellings", "largest 2147483647 31 2 5 7 31 8 64 0.25\n"),
     ],
 )
 @pytest.mark.parametrize("mode", ["plain", "watched"])

@@ -39,6 +39,18 @@ __global__ void built_in_atomics(int *x, unsigned long long *sum) {
     }
 }
 
+// Kernels read and write one array through pointers to several types.
+__device__ __noinline__ float four_at_once(float *x, uint4 *quads) {
+    x[0] = 1.0f;
+    quads[0] = quads[1];
+    return x[0];
+}
+
+__global__ void by_two_types(int *x) {
+    ((float *)x)[4] = 0.25f;
+    ((float *)x)[0] = four_at_once((float *)x, (uint4 *)x);
+}
+
 // Assembly code of the host stays as it is.
 static unsigned of_host(unsigned x) {
 #ifdef __x86_64__
@@ -65,8 +77,11 @@ int main() {
     cudaMemcpy(atomics, x, sizeof atomics, cudaMemcpyDeviceToHost);
     cudaMemcpy(&added, sum, sizeof added, cudaMemcpyDeviceToHost);
     cudaFree(sum);
+    float copied;
+    by_two_types<<<1, 1>>>(x);
+    cudaMemcpy(&copied, x, sizeof copied, cudaMemcpyDeviceToHost);
     std::ostringstream text;
     text << "largest " << INT_MAX << " ";
-    printf("%s%d %d %u %d %d %d %llu\n", text.str().c_str(), back[0], back[31], of_host(4), atomics[0], atomics[1], atomics[2], added);
+    printf("%s%d %d %u %d %d %d %llu %g\n", text.str().c_str(), back[0], back[31], of_host(4), atomics[0], atomics[1], atomics[2], added, copied);
     cudaFree(x);
 }
