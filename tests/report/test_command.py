@@ -276,7 +276,7 @@ def test_a_page_maps_the_times_with_blocks_of_a_search_that_has_others(tmp_path:
         ("x.html", "<!DOCTYPE html>"),
         ("x.md", "## Failures"),
         ("x.tex", "% In the preamble"),
-        ("x.CSV", "points,status"),
+        ("x.CSV", "points,of,status"),
         ("x.json", '{\n  "failures"'),
         ("x.txt", "Failures\n====="),
         ("x.unknown", "Failures\n====="),
