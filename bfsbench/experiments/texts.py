@@ -294,8 +294,9 @@ class Rows:
         place = ["graph", "graph_checksum", "source"]
         times = [frame.groupby(place)["search_ms"].min() for frame in (ours, theirs)]
         ratios = (times[1] / times[0]).dropna().groupby("graph").median()
-        commits = " and ".join(commit[:_COMMIT] for commit in newer.commits)
-        since = f"since the rows of this table were measured (commit {commits})"
+        commits = [commit[:_COMMIT] for commit in newer.commits]
+        word = "commit" if len(commits) == 1 else "commits"
+        since = f"since the rows of this table were measured ({word} {' and '.join(commits)})"
         changed = f"The code of `{self.variants[0]}` has changed {since}"
         begun = f"{changed}. The table must be measured again on a GPU."
         if ratios.empty:

@@ -35,8 +35,8 @@ void lower(std::atomic<int64_t> &least, int64_t value) {
     for (int64_t now = least; value < now && !least.compare_exchange_weak(now, value);) {}
 }
 
-// Only the parent of v writes joined[v], and one thread has all arcs of a vertex. So no two threads write one
-// element.
+// Only arcs from the parent of v to v set joined[v]. One thread reads all arcs that leave a vertex, so no two
+// threads write the same element.
 template <class Offset>
 int64_t first_wrong_arc(int64_t num_vertices, const Offset *row_offsets, const int32_t *column_indices,
                         const int32_t *levels, const int32_t *parents, uint8_t *joined) {
@@ -72,9 +72,10 @@ void parents_64(int64_t num_vertices, const int64_t *column_offsets, const int32
     find_parents(num_vertices, column_offsets, row_indices, levels, parents);
 }
 
-// Returns the index of the first arc that leads out of a tree, or down more than one level in it. Returns -1
-// if there is no such arc. Sets joined[v] to 1 if an arc leads to v from its parent. `levels` and `parents`
-// are int32[V], and `joined` is uint8[V]. A vertex outside of the tree has the parent -1.
+// Returns the index of the first arc whose tail is in a tree, and whose head is outside of the tree or more
+// than one level below the tail. Returns -1 if there is no such arc. Sets joined[v] to 1 if an arc leads to v
+// from its parent. `levels` and `parents` are int32[V], and `joined` is uint8[V]. A vertex outside of the tree
+// has the parent -1.
 int64_t first_wrong_arc_32(int64_t num_vertices, const int32_t *row_offsets, const int32_t *column_indices,
                            const int32_t *levels, const int32_t *parents, uint8_t *joined) {
     return first_wrong_arc(num_vertices, row_offsets, column_indices, levels, parents, joined);

@@ -77,7 +77,7 @@ PAGE_INCHES = 9.0
 _ACROSS = 3
 """The largest number of panels side by side."""
 ROWS = 3
-"""The largest number of rows of panels in a picture whose panels are as high as they are wide."""
+"""A picture with square panels has at most this many rows of panels."""
 _FULL_INCHES = 4.6
 """A picture with a given width less than this has smaller letters and panels, in proportion to its width."""
 _SMALLEST = 0.6

@@ -11,9 +11,10 @@ vertex has NO_PARENT.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from ctypes import c_int, c_ulonglong
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bfsbench.backends.base import Buffer, Contract, Device, Struct
-from bfsbench.graphs.graph import Graph, Ids
+from bfsbench.graphs.graph import Graph, Ids, Offsets
 from bfsbench.programs import POISON, Clock, DeviceClock, DeviceGraph, HostClock, KernelProgram
 from bfsbench.programs.check import blocks_for
 from bfsbench.programs.families.base import Paths
@@ -188,14 +189,10 @@ def levels_of_tree(parents: Parents) -> Levels:
     """
     num_vertices = len(parents)
     reached = (parents >= 0) & (parents < num_vertices)
-    above = np.where(reached, parents, np.arange(num_vertices, dtype=np.int32))
-    levels = (above != np.arange(num_vertices)).astype(np.int64)
-    for _ in range(num_vertices.bit_length() + 1):
-        further = above[above]
+    links = np.where(reached, parents, np.arange(num_vertices, dtype=np.int32))
+    levels = (links != np.arange(num_vertices)).astype(np.int64)
+    for above in _ancestors(links):
         levels = levels + levels[above]
-        if np.array_equal(further, above):
-            break
-        above = further
     found: Levels = np.where(reached, np.minimum(levels, num_vertices), UNREACHED).astype(np.int32)
     return found
 
@@ -236,17 +233,13 @@ def parents_on_device(graph: DeviceGraph, levels: Levels) -> Iterator[Paths]:
 def parents_on_host(graph: Graph, levels: Levels) -> Iterator[Paths]:
     """Derive parents from ``levels``, a contiguous int32[V], by a native program on all cores. The program
     runs RUNS times. Yields the parents and the time in ms of each run."""
-    native = library("parents")
-    derive = native.parents_64 if graph.column_offsets.dtype.itemsize == 8 else native.parents_32
-    derive.argtypes = [ctypes.c_int64, *[ctypes.c_void_p] * 4]
-    derive.restype = None
     found = np.empty(graph.num_vertices, np.int32)
-    arrays = (graph.column_offsets, graph.row_indices, levels, found)
+    derive = _native("parents", None, graph.column_offsets, graph.row_indices, levels, found)
     clock = HostClock()
     for _ in range(RUNS):
         found.fill(POISON)
         clock.start()
-        derive(len(levels), *(array.ctypes.data for array in arrays))
+        derive()
         milliseconds = clock.stop()
         yield Paths(found.copy(), milliseconds)
 
@@ -331,12 +324,8 @@ def _check_tree(source: int, parents: Parents) -> None:
         raise _broken(1, f"vertex {v} has parent {parents[v]}, which is no vertex")
     if parents[source] != source:
         raise _broken(1, f"the source {source} has parent {parents[source]} instead of itself")
-    ancestors = np.where(parents == NO_PARENT, np.arange(num_vertices, dtype=np.int32), parents)
-    for _ in range(num_vertices.bit_length()):
-        further = ancestors[ancestors]
-        if np.array_equal(further, ancestors):
-            break
-        ancestors = further
+    links = np.where(parents == NO_PARENT, np.arange(num_vertices, dtype=np.int32), parents)
+    *_, ancestors = _ancestors(links)
     if (v := _first((parents != NO_PARENT) & (ancestors != source))) is not None:
         raise _broken(1, f"following parents from vertex {v} does not end at the source {source}")
 
@@ -354,16 +343,35 @@ def _check_levels(source: int, levels: Levels, parents: Parents, in_tree: npt.ND
 
 
 def _first_wrong_arc(graph: Graph, levels: Levels, parents: Parents, joined: npt.NDArray[np.uint8]) -> int:
-    """Returns the index of the first arc that leads out of the tree, or down more than one level in it.
-    Returns -1 if there is no such arc. Sets joined[v] to 1 if an arc leads to v from its parent. A native
-    program does this on all cores."""
-    native = library("parents")
-    find = native.first_wrong_arc_64 if graph.row_offsets.dtype.itemsize == 8 else native.first_wrong_arc_32
-    find.argtypes = [ctypes.c_int64, *[ctypes.c_void_p] * 5]
-    find.restype = ctypes.c_int64
+    """Returns the index of the first arc whose tail is in the tree, and whose head is outside of the tree or
+    more than one level below the tail. Returns -1 if there is no such arc. Sets joined[v] to 1 if an arc
+    leads to v from its parent. A native program does this on all cores."""
     levels, parents = np.ascontiguousarray(levels, np.int32), np.ascontiguousarray(parents, np.int32)
     arrays = (graph.row_offsets, graph.column_indices, levels, parents, joined)
-    return int(find(graph.num_vertices, *(array.ctypes.data for array in arrays)))
+    return int(_native("first_wrong_arc", ctypes.c_int64, *arrays)())
+
+
+def _native(name: str, result: type | None, offsets: Offsets, *arrays: npt.NDArray[Any]) -> Callable[[], Any]:
+    """Returns a function of native/parents.cpp with its arguments bound: the number of vertices, ``offsets``
+    and ``arrays``. ``result`` is the type of its result. The caller keeps the arrays alive."""
+    function = getattr(library("parents"), f"{name}_{8 * offsets.dtype.itemsize}")
+    function.argtypes = [ctypes.c_int64, *[ctypes.c_void_p] * (1 + len(arrays))]
+    function.restype = result
+    return partial(function, len(offsets) - 1, *(array.ctypes.data for array in (offsets, *arrays)))
+
+
+def _ancestors(links: Parents) -> Iterator[Parents]:
+    """Yields the ancestor of each vertex 1, 2, 4, ... steps above it (pointer jumping). Ends when all
+    ancestors are roots. Parents that are no tree may have no roots, so the number of steps has a limit.
+
+    ``links`` is int32[V]. A root and an unreached vertex are their own ancestors.
+    """
+    for _ in range(len(links).bit_length() + 1):
+        yield links
+        further = links[links]
+        if np.array_equal(further, links):
+            return
+        links = further
 
 
 def _first(mask: npt.NDArray[np.bool_]) -> int | None:
