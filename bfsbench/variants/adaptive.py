@@ -141,10 +141,12 @@ _LARGE, _THIN, _DENSE, _QUICK = 1 << 18, 5, 16, 8
 """Limits above which the levels of a graph are likely to be large. The graph must have more than ``_LARGE``
 vertices, and a mean out-degree of at least ``_DENSE``. A mean of at least ``_THIN`` suffices if searches
 reach thousands of vertices within ``_QUICK`` levels."""
-_PUSHED_EDGE, _FEW_LINES = 6, 1 << 17
+_PUSHED_EDGE, _FEW_LINES, _SCATTERED = 6, 1 << 17, 1 << 23
 """``_PUSHED_EDGE`` is the cost of pushing along an arc to a new vertex. Its unit is the cost of testing one
 in-neighbour. The cost is twice as high for graphs of at most ``_FEW_LINES`` vertices. Their bitmaps occupy
-few lines of the L2 cache, so atomic operations often meet on one line."""
+few lines of the L2 cache, so atomic operations often meet on one line. The cost is also twice as high for
+graphs of at least ``_SCATTERED`` vertices. Most of their levels are not in the L2 cache, so the store of a
+level takes longer."""
 _SMALL_PARTS_OF_BLOCK, _VERTICES_PER_SMALL_PART = 640, 32
 _LEAST_SMALL_PARTS, _MOST_SMALL_PARTS = 6400, 12800
 """Limits of the largest frontier that a cluster expands. The unit is a part: up to 4 arcs of one row. A
@@ -460,7 +462,8 @@ class Adaptive(OneLaunchVariant):
 
     def _pushed_edge(self) -> int:
         given = int(self.knob["PUSHED_EDGE"])
-        return given if given >= 0 else _PUSHED_EDGE * (2 if self.num_vertices <= _FEW_LINES else 1)
+        dear = not _FEW_LINES < self.num_vertices < _SCATTERED
+        return given if given >= 0 else _PUSHED_EDGE * (2 if dear else 1)
 
     def _search(self, queues: tuple[Buffer, Buffer], unopened: Buffer) -> Struct:
         graph, pulls = self.graph, self.knob["MAY_PULL"]

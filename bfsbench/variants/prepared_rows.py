@@ -29,7 +29,7 @@ class LikelyParents:
     row_indices: Buffer
     """int32: first the E ids of CSC. Each row is sorted by the number of binary digits of the out-degree,
     largest first. From the next multiple of 32 on, V likely parents follow. The likely parent of a vertex is
-    the first id in its row, or the vertex itself if the row is empty."""
+    the first id in its row, or -1 if the row is empty."""
     milliseconds: float
     """Time in ms to allocate and sort the arrays."""
 

@@ -1,8 +1,7 @@
 // The first reads of a pulled level, with LIKELY_FIRST. The host has sorted in-neighbours so that the
 // likeliest parent is the first of its row (likely_parents.cu). The host has also copied the first
 // in-neighbour of every vertex into one array. A warp reads the first in-neighbours of 32 vertices by one
-// access, and their offsets by two accesses. Most vertices find a parent in this way. Only the remaining
-// vertices read their rows.
+// access. Most vertices find a parent in this way. Only the remaining vertices read their rows.
 #pragma once
 
 #include "pull_lists.cuh"
@@ -12,8 +11,13 @@ constexpr int LOOK_WORDS = 4;  // words of the bitmap for which a warp has loads
 // A warp may take several words of the bitmap at a time if 32 words have at most FEW_FIRST_BITS set bits.
 constexpr unsigned FEW_FIRST_BITS = 8 * 32;
 
+// The warp reads the degrees of vertices only to count arcs. With MANY_VERTICES it reads them for one word of
+// SAMPLED, and counts each of these degrees SAMPLED times. The counts are then estimates, and only the choice
+// of the next step depends on them.
+constexpr unsigned SAMPLED = MANY_VERTICES ? 8 : 1;
+
 // Returns the array of first in-neighbours. The array lies behind the rows, and its index is a multiple of
-// LIKELY_ALIGNMENT. The element of a vertex without in-neighbours is the vertex itself.
+// LIKELY_ALIGNMENT. The element of a vertex without in-neighbours is UNREACHED.
 __device__ __forceinline__ const int *first_parents(const bfs &search) {
     const edge_t end = search.row_indices_end;
     return search.row_indices + ((end + LIKELY_ALIGNMENT - 1) & ~(edge_t)(LIKELY_ALIGNMENT - 1));
@@ -35,31 +39,34 @@ __device__ __forceinline__ void look_at_first(const bfs &search, const unsigned 
         while (next.at.pending) {
             unsigned slots[LOOK_WORDS], parent_words[LOOK_WORDS];
             int parents[LOOK_WORDS];
+            bool mine[LOOK_WORDS];
             offset_t begins[LOOK_WORDS], ends[LOOK_WORDS];
             for (int i = 0; i < LOOK_WORDS; ++i) {
                 const unsigned owner = __ffs(next.at.pending) - 1;
-                const bool mine = next.at.pending && next.take();
+                mine[i] = next.at.pending && next.take();
                 const int v = share.vertex(slots[i] = next.at.slot);
-                parents[i] = mine ? __ldg(&first_parents(search)[v]) : -1;
-                begins[i] = mine ? __ldg(&search.column_offsets[v]) : 0;
-                ends[i] = mine ? __ldg(&search.column_offsets[v + 1]) : 0;
+                const bool counts = mine[i] && slots[i] / 32 % SAMPLED == 0;
+                parents[i] = mine[i] ? __ldg(&first_parents(search)[v]) : UNREACHED;
+                begins[i] = counts ? __ldg(&search.column_offsets[v]) : 0;
+                ends[i] = counts ? __ldg(&search.column_offsets[v + 1]) : 0;
                 if (!opens) continue;
-                const unsigned its = __ballot_sync(ALL_LANES, begins[i] < ends[i]);
+                const unsigned its = __ballot_sync(ALL_LANES, parents[i] >= 0);
                 if (threadIdx.x % 32 == owner) open = its;
             }
             for (int i = 0; i < LOOK_WORDS; ++i) parent_words[i] = parents[i] < 0 ? 0 : visited[parents[i] / 32];
             for (int i = 0; i < LOOK_WORDS; ++i) {
                 const bool hit = parent_words[i] >> (parents[i] & 31) & 1;
                 const unsigned hits = __ballot_sync(ALL_LANES, hit);
-                if (opens && !hit && parents[i] >= 0) search.answer.unreached(share.vertex(slots[i]));
+                if (opens && !hit && mine[i]) search.answer.unreached(share.vertex(slots[i]));
                 if (!hit) continue;
                 if (next.together)
                     atomicOr(&lists.fresh()[slots[i] / 32], 1u << slots[i] % 32);
                 else if (threadIdx.x % 32 == __ffs(hits) - 1)
                     lists.fresh()[slots[i] / 32] = hits;
                 search.reach(share.vertex(slots[i]), level + 1, parents[i]);
-                found.count(ends[i] - begins[i]);
-                unreached.count(ends[i] - begins[i]);
+                const edge_t degrees = SAMPLED * (edge_t)(ends[i] - begins[i]);
+                found.count(degrees);
+                unreached.count(degrees);
             }
         }
         if (opens && next.at.words != 0) search.open[share.word(next.at.nth_word(threadIdx.x % 32))] = open;

@@ -18,7 +18,7 @@ struct in_neighbours {
     const offset_t *row_offsets, *column_offsets;
     const int *row_indices;
     int *ordered;
-    int *likely;  // the first in-neighbour of each vertex or, without in-neighbours, the vertex itself
+    int *likely;  // the first in-neighbour of each vertex or, without in-neighbours, UNREACHED
 
     __device__ __forceinline__ edge_t begin(unsigned v) const { return column_offsets[v]; }
     __device__ __forceinline__ edge_t end(unsigned v) const { return column_offsets[v + 1]; }
@@ -78,7 +78,7 @@ extern "C" __global__ void __launch_bounds__(1024)
             order_row<a_warp>(of, v, places[threadIdx.x / 32]);
         else if (threadIdx.x % 32 == 0)
             long_rows[1 + atomicAdd(long_rows, 1)] = v;
-        if (length == 0 && threadIdx.x % 32 == 0) of.likely[v] = v;
+        if (length == 0 && threadIdx.x % 32 == 0) of.likely[v] = UNREACHED;
     }
 }
 

@@ -246,8 +246,8 @@ def test_counts_are_emptied_after_all_have_read_them() -> None:
         assert not [found for found in device.findings() if not found.benign]
 
 
-@pytest.mark.parametrize(("vertices", "price"), [(1 << 17, 12), ((1 << 17) + 1, 6)])
-def test_the_price_of_a_pushed_edge_is_twice_as_high_in_a_small_graph(
+@pytest.mark.parametrize(("vertices", "price"), [(1 << 17, 12), ((1 << 17) + 1, 6), (1 << 23, 12)])
+def test_the_price_of_a_pushed_edge_is_twice_as_high_in_small_and_in_large_graphs(
     device: Device, vertices: int, price: int
 ) -> None:
     graph = graph_of(vertices, [(0, 1)])

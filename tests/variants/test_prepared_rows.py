@@ -54,7 +54,7 @@ def check_order(device: Device, graph: Graph) -> None:
         row, given = (array[offsets[v] : offsets[v + 1]] for array in (arcs, graph.row_indices))
         assert sorted(row.tolist()) == sorted(given.tolist())
         assert (np.diff(digits[row]) <= 0).all()
-        assert likely == (row[0] if len(row) else v)
+        assert likely == (row[0] if len(row) else -1)
     unchanged = on_device.row_indices.download()[: graph.num_edges]
     assert unchanged.tolist() == graph.row_indices.tolist()
 
