@@ -98,6 +98,13 @@ def test_writes_outside_a_buffer(device: Emulator, place: int, value: int) -> No
     assert_usable(device)
 
 
+@pytest.mark.parametrize("place", range(40, 48))
+def test_every_byte_behind_a_buffer_is_guarded(device: Emulator, place: int) -> None:
+    out = device.empty(40, np.int8)
+    run_kernel(device, "errors:clear_byte", out, place, block=1)
+    fails(device, rf"^kernel 'clear_byte' wrote element {place} of a buffer of 40 elements")
+
+
 def test_writes_outside_the_words_of_a_signal(device: Emulator) -> None:
     signal = device.signal(3)
     signal.fill(0)

@@ -12,7 +12,7 @@ namespace {
 struct Guard {
     unsigned char bytes[Buffers::kGuardBytes];
     Guard() {
-        for (size_t i = 0; i < sizeof bytes; ++i) bytes[i] = static_cast<unsigned char>(0x91 + 37 * (i % 8));
+        for (size_t i = 0; i < sizeof bytes; ++i) bytes[i] = static_cast<unsigned char>(0x91 + 13 * (i % 8));
     }
     void fill(char* place) const { memcpy(place, bytes, sizeof bytes); }
     // Returns the index of the first changed byte among the guard bytes at `place`. Returns kGuardBytes if no

@@ -71,6 +71,8 @@ extern "C" __global__ void hog(int *out) {
 }
 
 // Writes one element wherever it is told, in the buffer or not.
+extern "C" __global__ void clear_byte(signed char* out, int place) { out[place] = 0; }
+
 extern "C" __global__ void write_at(int* out, long long place, int value) {
     if (threadIdx.x == 5) out[place] = value;
 }
