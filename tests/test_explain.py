@@ -208,3 +208,47 @@ def test_what_cannot_be_explained_is_one_line(words: tuple[str, ...], message: s
     assert done.returncode in (1, 2)
     assert message in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
+
+
+PROGRAM = """
+__global__ void scale(int *x, int step) {
+    __shared__ int far[32 * 32];
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    far[threadIdx.x % 32 * 32] = 1;
+    __syncthreads();
+    x[i * step % 65536] += far[threadIdx.x % 32 * 32];
+}
+int main() {
+    int *x;
+    cudaMalloc(&x, 65536 * sizeof(int));
+    cudaMemset(x, 0, 65536 * sizeof(int));
+    scale<<<64, 256>>>(x, 1);
+    scale<<<64, 256>>>(x, 33);
+    cudaFree(x);
+}
+"""
+
+
+def test_a_program_is_explained_by_launch(tmp_path: Path) -> None:
+    path, page = tmp_path / "scale.cu", tmp_path / "page.html"
+    path.write_text(PROGRAM)
+    done = bfsbench("explain", path, "--html", page, columns=200)
+    assert "launch  kernel" in done.stdout and "a warp accesses" in done.stdout
+    assert "bank conflicts in" in done.stdout and "scale" in page.read_text()
+    found = json.loads(bfsbench("explain", path, "--level", "1", "--format", "json").stdout)
+    assert [row["launch"] for row in found["levels"]["rows"]] == [1]
+    assert "no such launch" in bfsbench("explain", path, "--level", "2", check=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        *(("explain", one) for one in ("--out x.csv", "--dataset pmpp-example", "--source 1", "--grid 2")),
+        *(("explain", one) for one in ("--knobs paper", "--w-sz 8")),
+        *(("check", one) for one in ("--dataset pmpp-example", "--block 64", "--w-sz 8")),
+    ],
+)
+def test_options_of_searches_are_refused_for_programs(tmp_path: Path, command: str, option: str) -> None:
+    (tmp_path / "scale.cu").write_text(PROGRAM)
+    refused = bfsbench(command, tmp_path / "scale.cu", *option.split(), check=2)
+    assert f"{option.split()[0]} is for searches" in refused.stderr

@@ -30,6 +30,7 @@ from bfsbench.cli.options import (
     launch_options,
     names,
     preset_option,
+    refuse_given,
     rendered,
     variants_of,
 )
@@ -40,7 +41,7 @@ from bfsbench.graphs.statistics import describe
 from bfsbench.programs import Variant
 from bfsbench.reports.table import FORMATS, Table
 from bfsbench.rows.ceilings import Ceilings, read_ceilings
-from bfsbench.rows.counters import Counters, write_counters
+from bfsbench.rows.counters import Counted, Counters, write_counters
 from bfsbench.rows.point import KnobValue, Point
 from bfsbench.support.errors import KernelError, UsageError, plural
 from bfsbench.support.paths import H200_CEILINGS
@@ -170,6 +171,7 @@ def check_command(
     declares.
     """
     if program := _program(what, options, arguments, **{"--json": as_json, "--stop-at-first": stop}):
+        refuse_given("datasets", "grid", "block")
         clean = _check_program(program, seeds, stop, as_json, benign)
     else:
         named = names(what, "NAME")
@@ -385,52 +387,55 @@ def explain_command(
     PROGRAM.cu and more files are a CUDA program with its own main function, which is run with the words after
     '--'.
     """
-    from bfsbench.tools.explain import beside, write_page
-
+    device = read_ceilings(ceilings or H200_CEILINGS)
     if program := _program(variants, options, arguments):
-        _explain_program(program, seed, read_ceilings(ceilings or H200_CEILINGS))
+        refuse_given("dataset", "source", "grid", "block", "preset", "out")
+        counted, failures = _count_program(program, seed)
+        if counted:
+            _explain([counted], device, level, html, style)
+        else:
+            click.echo("the program has launched no kernel")
+        if failures:
+            raise KernelError("; ".join(failures))
         return
     chosen = chosen_variants([variant.name for variant in variants_of(names(variants, "VARIANT"))])
     if dataset is None:
         raise UsageError("name a graph: --dataset GRAPH")
-    device = read_ceilings(ceilings or H200_CEILINGS)
     graph, points = _points(Axes(chosen, grid, block, knobs, preset), dataset, source)
-    counted = list(_count(points, graph, seed))
-    if level is not None and not any((of.lines["level"] == level).any() for of in counted):
-        raise UsageError(f"--level {level}: the search has no such level")
+    searches = list(_count(points, graph, seed))
     if out is not None:
-        write_counters(out, counted)
+        write_counters(out, searches)
+    _explain(searches, device, level, html, style)
+
+
+def _explain(
+    counted: Sequence[Counted], device: Ceilings, level: int | None, html: Path | None, style: str
+) -> None:
+    """Print the costs of searches or of a program, by level and by source line, and the predicted times."""
+    from bfsbench.tools.explain import beside, remarks, write_page
+
+    if level is not None and not any((of.lines["level"] == level).any() for of in counted):
+        raise UsageError(f"--level {level}: the {counted[0].name} has no such {counted[0].level_name}")
     if html is not None:
         write_page(html, counted, device)
     click.echo(rendered(_tables(counted, device, level), style), nl=False)
     if style == "text":
         _print_listing(partial(beside, counted, level))
+        for text in remarks(counted[0], level) if len(counted) == 1 else ():
+            click.echo(text)
 
 
-def _explain_program(program: Program, seed: int, device: Ceilings) -> None:
-    """Print the costs of a CUDA program's kernels by launch and by source line, and print the predicted
-    time.
-    """
-    from bfsbench.tools.explain import level_table, listing_lines, of_program, predict
+def _count_program(program: Program, seed: int) -> tuple[Counted | None, Sequence[str]]:
+    """Run a CUDA program that counts. Returns its counters, or None if it has launched no kernel, and its
+    failures."""
+    from bfsbench.tools.explain import of_program
 
     with built(program.sources, program.options, "counting") as built_program:
         report = run(built_program, program.arguments, seed, quiet=False, stop=False)
+    click.echo()
     if not report.launches:
-        click.echo("the program has launched no kernel")
-        return _stop_at(report.failures)
-    counted = of_program(program.sources[0].name, report.counts, report.launches)
-    predicted = predict(counted, device)
-    time = f"{predicted.search_ms:.3g} ms, bound by {predicted.bound}"
-    click.echo(f"\npredicted time of {len(report.launches)} launches: {time}")
-    click.echo(rendered([level_table(counted)]), nl=False)
-    _print_listing(partial(listing_lines, counted, None))
-    _stop_at(report.failures)
-
-
-def _stop_at(failures: Sequence[str]) -> None:
-    """Raise KernelError if there are failures, with their text."""
-    if failures:
-        raise KernelError("; ".join(failures))
+        return None, report.failures
+    return of_program(program.sources[0].name, report.counts, report.launches), report.failures
 
 
 def _points(axes: Axes, dataset: str, source: str | None) -> tuple[Graph, list[Point]]:
@@ -462,11 +467,11 @@ def _count(points: Sequence[Point], graph: Graph, seed: int) -> Iterator[Counter
             yield in_child(lambda _step, point=point: count(point, graph, seed))  # type: ignore[misc]
 
 
-def _tables(counted: Sequence[Counters], device: Ceilings, level: int | None) -> list[Table]:
+def _tables(counted: Sequence[Counted], device: Ceilings, level: int | None) -> list[Table]:
     from bfsbench.tools.explain import level_table, prediction_table, side_by_side
 
     predicted = prediction_table(counted, device)
-    levels = [level_table(of, level) for of in counted]
+    levels = [level_table(of, device, level) for of in counted]
     if len(counted) == 1:
         return [predicted, *levels]
     numbered = [replace(table, name=f"levels_{place}") for place, table in enumerate(levels, 1)]

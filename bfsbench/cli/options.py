@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from bfsbench.backends import GPU_BACKENDS
@@ -491,6 +492,19 @@ def _knob_options(others: Sequence[click.Parameter], command: str) -> list[click
             for name, option in sorted(options.items())
         ),
     ]
+
+
+def refuse_given(*parameters: str) -> None:
+    """Raise UsageError if the command line has the option of one of these parameters, or of a knob.
+
+    A command calls this when it has got a program, because these options are for searches.
+    """
+    context = click.get_current_context()
+    for one in context.command.get_params(context):
+        name = one.name or ""
+        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if given and (name in parameters or name.startswith(_KNOB)):
+            raise UsageError(f"{one.opts[0]} is for searches: a program takes the words after '--'")
 
 
 def _help_knobs(context: click.Context, _option: click.Parameter, names: str | None) -> None:

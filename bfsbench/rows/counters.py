@@ -6,10 +6,11 @@ A file of counters is CSV, with one row for each combination of level, kernel, s
 from __future__ import annotations
 
 import csv
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from bfsbench.rows.columns import AXES
 from bfsbench.rows.point import Point
@@ -38,7 +39,7 @@ _NUMBERS = ("level", "line", *COUNTERS)
 
 
 @dataclass(frozen=True)
-class Counted:
+class Counted(ABC):
     """The counters of the kernels that one program or search launched."""
 
     lines: pd.DataFrame
@@ -58,12 +59,38 @@ class Counted:
     sources: dict[str, Path]
     """The paths of the source files that ``lines`` names."""
 
+    name: ClassVar[str] = "search"
+    level_name: ClassVar[str] = "level"
+    """What users call the whole, and one level of it."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """A line that names the program or the search."""
+
+    @property
+    @abstractmethod
+    def subject(self) -> str:
+        """A line that names what several searches have in common, or the program."""
+
 
 @dataclass(frozen=True)
 class ProgramCounters(Counted):
     """The counters of one run of a CUDA program, where each launch counts as a level."""
 
-    title: str
+    program: str
+    """The name of the program's first source file."""
+
+    name: ClassVar[str] = "program"
+    level_name: ClassVar[str] = "launch"
+
+    @property
+    def title(self) -> str:
+        return self.program
+
+    @property
+    def subject(self) -> str:
+        return self.program
 
 
 @dataclass(frozen=True)
@@ -77,6 +104,12 @@ class Counters(Counted):
         axes = self.point.axes()
         knobs = f" {axes['knobs']}" if axes["knobs"] else ""
         return f"{axes['variant']}{knobs}, block {axes['block']}"
+
+    @property
+    def subject(self) -> str:
+        """A line that names the graph and the source."""
+        axes = self.point.axes()
+        return f"{axes['graph']}, source {axes['source']}" if axes["source"] else str(axes["graph"])
 
 
 def is_counters_file(path: Path) -> bool:

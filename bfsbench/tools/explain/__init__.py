@@ -205,15 +205,21 @@ def predict(counted: Counted, ceilings: Ceilings) -> Prediction:
     num_launches = counted.launches["launch"].nunique()
     launch_us = ceilings.at("launch")
     launches_us = num_launches * launch_us + counted.waits * (ceilings.at("launch_and_read") - launch_us)
+    levels = _kernels_us(counted, ceilings)
+    search_us = launches_us + float(levels.max(axis=1).sum())
+    return Prediction(search_us / 1e3, launches_us / 1e3, *(levels.sum() / 1e3).tolist())
+
+
+def _kernels_us(counted: Counted, ceilings: Ceilings) -> pd.DataFrame:
+    """Returns the times in microseconds that latency, throughput and contention set for the kernels, by level
+    and kernel. The largest of the three is the predicted time."""
     rate = ceilings.at("random_atomics") / L2_PARTS
     parts = {
         "latency": _latency_us(counted.launches, ceilings),
         "throughput": _throughput_us(counted.lines, ceilings),
         "contention": counted.lines.groupby(_LEVEL)["hottest"].max() / rate / 1e3,
     }
-    levels = pd.concat(parts, axis=1).fillna(0.0)
-    search_us = launches_us + float(levels.max(axis=1).sum())
-    return Prediction(search_us / 1e3, launches_us / 1e3, *(levels.sum() / 1e3).tolist())
+    return pd.concat(parts, axis=1).fillna(0.0)
 
 
 def _latency_us(launches: pd.DataFrame, ceilings: Ceilings) -> pd.Series[float]:
@@ -352,13 +358,15 @@ def _sums(counted: Counted) -> pd.DataFrame:
     return frame.fillna(0)
 
 
-def level_table(counted: Counters | ProgramCounters, level: int | None = None) -> Table:
-    """Returns a table of the counters of each level and kernel; see ``by_level``. If ``level`` is given, the
-    table has only this level.
+def level_table(counted: Counted, ceilings: Ceilings, level: int | None = None) -> Table:
+    """Returns a table of the counters of each level and kernel, with the predicted time of its kernels; see
+    ``by_level``. If ``level`` is given, the table has only this level. Each launch of a program is a level.
 
     If there are many levels, text shows only the levels with the most executions.
     """
     frame = by_level(counted)
+    predicted = _kernels_us(counted, ceilings).max(axis=1)
+    frame["predicted_us"] = predicted.reindex(pd.MultiIndex.from_frame(frame[_LEVEL])).fillna(0).to_numpy()
     if level is not None:
         frame = frame[frame["level"] == level]
     notes = []
@@ -366,10 +374,12 @@ def level_table(counted: Counters | ProgramCounters, level: int | None = None) -
     if len(frame) > MOST_LEVELS:
         shown = frame.nlargest(MOST_LEVELS, "executions").sort_index()
         notes.append(
-            f"The {MOST_LEVELS} of {len(frame)} levels with the most executions; --out FILE has all."
+            f"The {MOST_LEVELS} of {len(frame)} {counted.level_name}s with the most executions. "
+            "--format json has all."
         )
-    drawing = Table.of("", "", shown)
-    return Table.of("levels", counted.title, frame, notes, (drawing,))
+    names = {"level": counted.level_name}
+    drawing = Table.of("", "", shown.rename(columns=names))
+    return Table.of("levels", counted.title, frame.rename(columns=names), notes, (drawing,))
 
 
 TRUST = (
@@ -380,10 +390,10 @@ TRUST = (
 )
 
 
-def prediction_table(counted: Sequence[Counters], ceilings: Ceilings) -> Table:
+def prediction_table(counted: Sequence[Counted], ceilings: Ceilings) -> Table:
     """Returns a table of predicted times in ms, with a row for each search."""
     found = [(of.title, predict(of, ceilings)) for of in counted]
-    rows = [{"search": title, **asdict(made), "bound": made.bound} for title, made in found]
+    rows = [{counted[0].name: title, **asdict(made), "bound": made.bound} for title, made in found]
     frame = pd.DataFrame(rows).rename(columns={"search_ms": "predicted_ms"})
     title = f"Prediction, not a measurement: times on one {ceilings.gpu}"
     notes = (
@@ -394,7 +404,7 @@ def prediction_table(counted: Sequence[Counters], ceilings: Ceilings) -> Table:
     return Table.of("prediction", title, frame, notes)
 
 
-def side_by_side(counted: Sequence[Counters]) -> Table:
+def side_by_side(counted: Sequence[Counted]) -> Table:
     """Returns a table of the total counters of several searches, with one column per search."""
     rows = []
     for of in counted:
@@ -422,26 +432,26 @@ def side_by_side(counted: Sequence[Counters]) -> Table:
     return Table.of("totals", "Side by side", texts.rename_axis("counter").reset_index(), notes)
 
 
-def write_page(path: Path, counted: Sequence[Counters], device: Ceilings) -> None:
-    """Writes an HTML page with the listings of searches on one graph. Raises UsageError if it cannot be
-    written."""
-    axes = counted[0].point.axes()
-    source = f", source {axes['source']}" if axes["source"] else ""
+def write_page(path: Path, counted: Sequence[Counted], device: Ceilings) -> None:
+    """Writes an HTML page with the listings of a program, or of searches on one graph. Raises UsageError if
+    it cannot be written."""
     levels = sorted({level for of in counted for level in _levels(of)})
     searches = [_search(of, device) for of in counted]
-    data = {"what": f"{axes['graph']}{source}", "levels": levels, "searches": searches}
+    first = counted[0]
+    data = {"what": first.subject, "level": first.level_name, "levels": levels, "searches": searches}
     template = files(__package__).joinpath("page.html").read_text(encoding="utf-8")
     with output(path) as file:
         file.write(template.replace("__DATA__", embedded(data)))
 
 
-def _levels(counted: Counters) -> list[int]:
+def _levels(counted: Counted) -> list[int]:
     return sorted({int(level) for level in counted.lines["level"]})
 
 
-def _search(counted: Counters, device: Ceilings) -> dict[str, object]:
-    """Returns the data of one search for ``page.html``."""
+def _search(counted: Counted, device: Ceilings) -> dict[str, object]:
+    """Returns the data of one search, or of a program, for ``page.html``."""
     frame, found = by_level(counted), predict(counted, device)
+    frame = frame.rename(columns={"level": counted.level_name})
     every = listings(counted)
     by_choice = {"all": every} | {str(level): listings(counted, level) for level in _levels(counted)}
     ms = f"{found.search_ms:.3g} ms on one {device.gpu}"
@@ -478,6 +488,9 @@ LEGEND = (
     "collide with other lanes of their warp on a word."
 )
 _LEAST_SOURCE = 40
+_WASTEFUL, _FEW_LANES, _MANY_EXECUTIONS = 2, 8, 32
+"""Limits above and below which ``remarks`` has a line: sectors in proportion to the sectors that are needed,
+or collisions per execution; active lanes; and the least number of executions for a remark on lanes."""
 
 
 _NUMBERS_WIDTH = sum(width for _, width, _ in _COLUMNS) + len(_COLUMNS) + 6
@@ -503,9 +516,12 @@ def listing_lines(counted: Counted, level: int | None, width: int) -> Iterator[s
             yield click.style(line, fg=colour) if cost else click.style(line, dim=True)
 
 
-def beside(counted: Sequence[Counters], level: int | None, width: int) -> Iterator[str]:
+def beside(counted: Sequence[Counted], level: int | None, width: int) -> Iterator[str]:
     """Yields the lines of several searches' listings: side by side if each gets a readable width, else one
     after the other."""
+    if len(counted) == 1:
+        yield from listing_lines(counted[0], level, width)
+        return
     each = (width - 3 * (len(counted) - 1)) // len(counted)
     if each < _NUMBERS_WIDTH + _LEAST_SOURCE:
         for of in counted:
@@ -516,6 +532,45 @@ def beside(counted: Sequence[Counters], level: int | None, width: int) -> Iterat
     columns = [[click.style(of.title, bold=True), *listing_lines(of, level, each)] for of in counted]
     for row in zip_longest(*columns, fillvalue=""):
         yield " | ".join(cell + " " * (each - len(click.unstyle(cell))) for cell in row).rstrip()
+
+
+def remarks(counted: Counted, level: int | None) -> Iterator[str]:
+    """Yields a line for each source line that has a large share of the cost, and uses memory or lanes badly.
+    The line says what is bad.
+
+    ``level`` chooses one level, by default all.
+    """
+    lines = counted.lines if level is None else counted.lines[counted.lines["level"] == level]
+    for listing in listings(counted, level):
+        for number, cost in sorted(listing.costs.items()):
+            here = lines[(lines["file"] == listing.file) & (lines["line"] == number)]
+            if cost.share >= WARM:
+                yield from (f"{listing.file}:{number}: {text}" for text in _remarks_on(here))
+
+
+def _remarks_on(line: pd.DataFrame) -> Iterator[str]:
+    """Yields what is bad about the accesses of one source line. ``line`` has its rows of counters."""
+    on_global = line[line["memory"] == "global"]
+    executions, sectors = int(on_global["executions"].sum()), int(on_global["sectors"].sum())
+    needed = int(on_global["bytes"].sum()) / _SECTOR
+    if sectors > _WASTEFUL * max(needed, executions):
+        yield (
+            f"a warp accesses {sectors / executions:.1f} sectors at a time, and its lanes use "
+            f"{needed / sectors:.0%} of the bytes. Let neighbouring lanes access neighbouring words."
+        )
+    conflicts, on_shared = int(line["conflicts"].sum()), line[line["memory"] == "shared"]
+    if conflicts > on_shared["executions"].sum():
+        yield (
+            f"{conflicts:,} bank conflicts in {on_shared['executions'].sum():,} accesses of warps to shared "
+            "memory. Let the lanes of a warp access different banks."
+        )
+    all_executions = int(line["executions"].sum())
+    lanes = int(line["lanes"].sum()) / max(1, all_executions)
+    if lanes < _FEW_LANES and all_executions >= _MANY_EXECUTIONS:
+        yield f"on average {lanes:.1f} of 32 lanes are active. The others wait."
+    collisions = int(line["collisions"].sum())
+    if collisions > _WASTEFUL * all_executions:
+        yield f"{collisions:,} lanes of atomic operations meet another lane of their warp on one word."
 
 
 def _short(number: int) -> str:
