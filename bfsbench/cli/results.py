@@ -26,7 +26,15 @@ from bfsbench.cli.options import (
 from bfsbench.reports import NOT_IN_TABLES, NOT_ON_PAGES, TABLES, select, tables, warnings
 from bfsbench.reports.asked import compare, picture_file
 from bfsbench.reports.levels import read_levels
-from bfsbench.reports.plots import FORMATS as PICTURES, PLOTS, NothingToDrawError, Picture, draw, saved
+from bfsbench.reports.plots import (
+    FORMATS as PICTURES,
+    PLOTS,
+    NothingToDrawError,
+    Picture,
+    draw,
+    one_page,
+    saved,
+)
 from bfsbench.reports.roofline import roofline
 from bfsbench.reports.table import FORMATS
 from bfsbench.rows.counters import is_counters_file
@@ -204,7 +212,7 @@ def _draw(
 
     missing: list[str] = []
     written = []
-    with PicturesDisplay(len(kinds or PLOTS)) as display:
+    with PicturesDisplay(len(kinds or PLOTS)) as display, one_page():
         for path in saved(drawn(), folder, style, usable_cores()):
             written.append(path)
             display.written()

@@ -19,7 +19,7 @@ from bfsbench.programs.families.bfs.profile import parse_counters
 from bfsbench.reports import TABLES
 from bfsbench.reports.measured import value_order
 from bfsbench.reports.plots import NothingToDrawError, Picture, draw, matplotlib_style
-from bfsbench.reports.plots.picture import COLOURS, file_name, look, panels, plain_log
+from bfsbench.reports.plots.picture import COLOURS, file_name, look, one_page, panels, plain_log
 from bfsbench.reports.rows import STATISTIC, Results, configurations
 from bfsbench.reports.table import Cell, Table
 from bfsbench.rows.point import knob_values
@@ -326,7 +326,7 @@ class Growth(Chart, frozen=True, kw_only=True, tag="growth"):
         yield Table("growth", f"Growth{outcome.heading}", columns, lines, notes)
 
     def pictures(self, outcome: Outcome, title: str) -> Iterator[Picture]:
-        with matplotlib_style():
+        with matplotlib_style(), one_page():
             made = [self._picture(kind, title + kind.heading) for kind in outcome.by_kind()]
         yield from made
 
@@ -340,12 +340,12 @@ class Growth(Chart, frozen=True, kw_only=True, tag="growth"):
         model.plot(n, n * np.log2(n), color=COLOURS[4], linestyle="--", label="n log₂ n")
         model.axvline(meeting, color="#777777", linewidth=0.8, label=f"equal at n = {meeting:,}")
         model.set(xlabel="n", ylabel="steps")
-        for place, series in enumerate(outcome.series_of(self)):
+        for series in outcome.series_of(self):
             best = outcome.best(series)["search_ms"]
             shown = [name for name in outcome.graphs_of(self) if name in best.index]
             if shown:
                 at, ms = zip(*sorted((outcome.vertices(name), best[name]) for name in shown), strict=True)
-                colour, marker = look(place)
+                colour, marker = look(series.title)
                 measured.plot(at, ms, color=colour, marker=marker, ms=5, label=series.title)
         measured.set(xlabel="vertices", ylabel=f"time of a search (ms):\n{STATISTIC}")
         for axis in (model, measured):

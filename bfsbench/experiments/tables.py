@@ -11,7 +11,7 @@ from bfsbench.experiments.outcome import Outcome
 from bfsbench.experiments.printed import Printed, printed_tables
 from bfsbench.experiments.series import series_called
 from bfsbench.reports import TABLES
-from bfsbench.reports.plots import Picture, save
+from bfsbench.reports.plots import Picture, one_page, save
 from bfsbench.reports.rows import Results
 from bfsbench.reports.table import Cell, Table
 from bfsbench.rows.point import knob_values
@@ -217,9 +217,10 @@ def write_pictures(outcome: Outcome, folder: Path) -> list[Path]:
     Raises UsageError if a file cannot be written, or matplotlib is missing.
     """
     made: dict[str, Picture] = {}
-    for picture in pictures(outcome):
-        name = f"{outcome.experiment.name}-{picture.name}"
-        while name in made:
-            name += "-again"
-        made[name] = replace(picture, name=name)
+    with one_page():
+        for picture in pictures(outcome):
+            name = f"{outcome.experiment.name}-{picture.name}"
+            while name in made:
+                name += "-again"
+            made[name] = replace(picture, name=name)
     return [path for style in ("png", "svg") for path in save(made.values(), folder, style)]

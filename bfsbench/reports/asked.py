@@ -87,10 +87,13 @@ def picture_file(
     NothingToDrawError if the rows have no data for one of the kinds. Raises UsageError if a file cannot be
     written.
     """
-    from bfsbench.reports.plots import draw, saved
+    from bfsbench.reports.plots import draw, one_page, saved
     from bfsbench.support.machine import usable_cores
 
-    pictures = [picture for kind in kinds or ["bars"] for picture in draw(kind, rows, levels, width=width)]
+    with one_page():
+        pictures = [
+            picture for kind in kinds or ["bars"] for picture in draw(kind, rows, levels, width=width)
+        ]
     if len(pictures) == 1:
         named = [replace(pictures[0], name=path.stem)]
     else:

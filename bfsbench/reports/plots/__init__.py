@@ -32,6 +32,7 @@ from bfsbench.reports.plots.picture import (
     Picture,
     add_lines,
     mark_emulated,
+    one_page,
     save,
     saved,
     style_of_width,
@@ -45,7 +46,17 @@ from bfsbench.support.errors import UsageError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FORMATS", "PLOTS", "NothingToDrawError", "Picture", "draw", "matplotlib_style", "save", "saved"]
+__all__ = [
+    "FORMATS",
+    "PLOTS",
+    "NothingToDrawError",
+    "Picture",
+    "draw",
+    "matplotlib_style",
+    "one_page",
+    "save",
+    "saved",
+]
 
 PLOTS: dict[str, Callable[..., Iterator[Picture]]] = {
     "bars": bars,
@@ -89,7 +100,7 @@ def draw(
         rows = by_commit(rows)
     token = WIDTH.set(width)
     try:
-        with matplotlib_style():
+        with matplotlib_style(), one_page():
             for part in kinds(rows):  # measured rows, then emulated ones
                 if kind not in part.family.pictures:
                     reasons.append(f"rows of family {part.family.name} have nothing for '{kind}'")

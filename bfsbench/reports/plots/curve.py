@@ -98,7 +98,7 @@ def _figures(
     for page, labels in pages([label for label in order if label in present], _SERIES):
         figure, (axis,) = panels(heading, 1, across=1, size=(7.2, 4.6))
         for label in labels:
-            colour, marker = look(order.index(label))  # a series has one colour and marker in all pictures
+            colour, marker = look(label)
             lines = placed[placed["label"] == label].sort_values("x").groupby("family", sort=False)
             for nth, (_, line) in enumerate(lines):
                 name = "_" * (nth > 0) + label  # the legend lists a series once
@@ -168,7 +168,7 @@ def histories(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
 def _history(axis: Axes, found: pd.DataFrame, searches: list[str]) -> None:
     commits = list(dict.fromkeys(found.sort_values("date", kind="stable")["commit"]))
     for (search, *_), line in found.groupby(["variant", "backend", "device", "graph_checksum"], sort=False):
-        colour, marker = look(searches.index(str(search)))
+        colour, marker = look(str(search))
         places = line["commit"].map(commits.index)
         axis.plot(places, line["search_ms"], color=colour, marker=marker, ms=5, label=search)
         changed = line["verdict"].isin(CHANGES)

@@ -13,6 +13,7 @@ import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -276,11 +277,27 @@ def lined_pictures(
         yield Picture(file_name(f"{name}{measured.suffix}", part, page), heading, figure), chosen
 
 
-def look(place: int) -> tuple[str, str]:
-    """Returns the colour and the marker of a line, given its index in the legend.
+_LOOKS: ContextVar[dict[str, int] | None] = ContextVar("looks", default=None)
+"""The labels of the lines on the page, numbered in the order in which they were drawn first."""
+
+
+@contextmanager
+def one_page() -> Iterator[None]:
+    """Draw all pictures of a ``with`` block as parts of one page: lines with equal labels look alike."""
+    token = _LOOKS.set({} if (labels := _LOOKS.get()) is None else labels)
+    try:
+        yield
+    finally:
+        _LOOKS.reset(token)
+
+
+def look(label: str) -> tuple[str, str]:
+    """Returns the colour and the marker of the lines that have this label, in all pictures of the page.
 
     After the last colour, lighter shades of the colours follow, so that 24 lines have different colours.
     """
+    labels = _LOOKS.get()
+    place = 0 if labels is None else labels.setdefault(label, len(labels))
     rounds, colour = divmod(place, len(COLOURS))
     shade = COLOURS[colour]
     if rounds:

@@ -91,8 +91,8 @@ def _figure(heading: str, about: Sequence[str], searches: Sequence[tuple[str, pd
     kernels = sorted({kernel for names in mixed for kernel in names})
     figure, axes = panels(heading, len(known), across=1, size=(8.4, 2.2), about=about, sharex=True)
     for axis, column in zip(axes, known, strict=True):
-        for (label, rows), colour in zip(searches, COLOURS, strict=False):
-            _line(axis, label, rows.sort_values("level"), column, colour, kernels)
+        for label, rows in searches:
+            _line(axis, label, rows.sort_values("level"), column, look(label)[0], kernels)
         plain_log(axis, "y")
         axis.set_ylabel(_QUANTITIES[column])
     level_axis(axes[-1])
@@ -139,9 +139,9 @@ def duplicates(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
         about = (measured.short[str(graph)], f"source {measured.source(str(graph), source)}")
         searches = list(found.groupby(search_names(found), sort=False))
         figure, (sizes, extra) = panels(heading, 2, across=2, size=(5.0, 3.6), about=about)
-        for index, (label, rows) in enumerate(searches):
+        for label, rows in searches:
             rows = rows.sort_values("level").assign(level=rows["level"] + 1)
-            colour, marker = look(index)
+            colour, marker = look(str(label))
             style: dict[str, Any] = {"color": colour, "marker": marker if len(rows) < MANY else "", "ms": 4}
             sizes.plot(rows["level"], rows["entries"], label=str(label), **style)
             extra.plot(rows["level"], rows["missed"], **style)

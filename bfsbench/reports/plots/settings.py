@@ -222,10 +222,10 @@ def _panel(axis: Axes, knob: str, times: pd.DataFrame, measured: TimedRows) -> N
     """
     values = sorted(set(times["value"]), key=value_order)
     best = fastest(times, ("title", "value"))
-    for index, graph in enumerate(measured.graphs):
+    for graph in measured.graphs:
         line = best[best["title"] == graph]
         line = line.assign(place=line["value"].map(values.index)).sort_values("place")
-        colour, marker = look(index)
+        colour, marker = look(graph)
         if len(line):
             name = measured.short[graph]
             axis.plot(line["place"], line["search_ms"], color=colour, marker=marker, ms=5, label=name)
