@@ -383,7 +383,8 @@ def explain_command(
     'bfsbench compare' compares the files that --out writes.
 
     The counters and the ceilings of a GPU give a predicted time. It is not a measurement: half of the
-    predictions for an H200 are wrong by more than a factor of 1.4. A FOLDER holds variants of your own.
+    predictions for an H200 are wrong by more than a factor of 1.4. A FOLDER holds variants of your own, or
+    the kernel of an exercise of 'bfsbench lab', whose graph is used unless --dataset names another.
     PROGRAM.cu and more files are a CUDA program with its own main function, which is run with the words after
     '--'.
     """
@@ -398,11 +399,15 @@ def explain_command(
         if failures:
             raise KernelError("; ".join(failures))
         return
-    chosen = chosen_variants([variant.name for variant in variants_of(names(variants, "VARIANT"))])
-    if dataset is None:
-        raise UsageError("name a graph: --dataset GRAPH")
-    graph, points = _points(Axes(chosen, grid, block, knobs, preset), dataset, source)
-    searches = list(_count(points, graph, seed))
+    if len(variants) == 1 and (exercise := hand_in(Path(variants[0]))):
+        refuse_given("source", "grid", "block", "preset")
+        searches = [_count_hand_in(*exercise, dataset, seed)]
+    else:
+        chosen = chosen_variants([variant.name for variant in variants_of(names(variants, "VARIANT"))])
+        if dataset is None:
+            raise UsageError("name a graph: --dataset GRAPH")
+        graph, points = _points(Axes(chosen, grid, block, knobs, preset), dataset, source)
+        searches = list(_count(points, graph, seed))
     if out is not None:
         write_counters(out, searches)
     _explain(searches, device, level, html, style)
@@ -436,6 +441,18 @@ def _count_program(program: Program, seed: int) -> tuple[Counted | None, Sequenc
     if not report.launches:
         return None, report.failures
     return of_program(program.sources[0].name, report.counts, report.launches), report.failures
+
+
+def _count_hand_in(exercise: Exercise, kernel: Path, dataset: str | None, seed: int) -> Counters:
+    """Run the kernel of an exercise from vertex 0, by default in the graph on which its cost is graded.
+    Returns its counters."""
+    from bfsbench.tools.explain import count
+    from bfsbench.tools.lab.grading import BLOCK, variant_of
+
+    named, *_ = graphs_named([dataset or exercise.graphs[-1]])
+    graph, variant = load_parsed(named), variant_of(exercise, kernel)
+    point = Point(named.locator, 0, variant.name, "cpu", None, BLOCK)
+    return in_child(lambda _step: count(point, graph, seed, variant))
 
 
 def _points(axes: Axes, dataset: str, source: str | None) -> tuple[Graph, list[Point]]:

@@ -497,14 +497,14 @@ def _knob_options(others: Sequence[click.Parameter], command: str) -> list[click
 def refuse_given(*parameters: str) -> None:
     """Raise UsageError if the command line has the option of one of these parameters, or of a knob.
 
-    A command calls this when it has got a program, because these options are for searches.
+    A command calls this when it has got a program or an exercise, because these options are for searches.
     """
     context = click.get_current_context()
     for one in context.command.get_params(context):
         name = one.name or ""
         given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if given and (name in parameters or name.startswith(_KNOB)):
-            raise UsageError(f"{one.opts[0]} is for searches: a program takes the words after '--'")
+            raise UsageError(f"{one.opts[0]} is for searches; a program takes the words after '--'")
 
 
 def _help_knobs(context: click.Context, _option: click.Parameter, names: str | None) -> None:

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from bfsbench.cli.kernels import check_command as check, lab_command as lab
 from bfsbench.emulator import Access
+from bfsbench.support.errors import ToolchainError
 from bfsbench.tools.lab import HERE, exercises, find, hand_out
 from bfsbench.tools.lab.grading import atomics, grade, improvement, longest, reads, sectors
 from tests.commands import invoke, refused
@@ -158,3 +159,14 @@ def test_a_serial_kernel_has_not_passed(name: str, tmp_path: Path) -> None:
 """
     (problem,) = grade(find(name), with_body(name, tmp_path / name, serial)).problems
     assert "by one thread in a launch" in problem
+
+
+def test_a_larger_queue_is_no_solution(tmp_path: Path) -> None:
+    exercise = find("full_queue")
+    kernel = hand_out(exercise, tmp_path / "larger")
+    handed_out = kernel.read_text()
+    kernel.write_text(handed_out.replace("CAPACITY 32", "CAPACITY 12000"))
+    assert "out of bounds" in grade(exercise, kernel).problems
+    kernel.write_text(handed_out.replace("CAPACITY 32", "CAPACITY 12289"))
+    with pytest.raises(ToolchainError, match="more than 48 KB"):
+        grade(exercise, kernel)

@@ -41,7 +41,7 @@ from bfsbench.backends.cpu import CpuDevice
 from bfsbench.emulator import Count, Hardware, PhaseCount
 from bfsbench.emulator.watch import STEPS
 from bfsbench.graphs.graph import Graph
-from bfsbench.programs import DeviceGraph, KernelProgram, KernelSetup
+from bfsbench.programs import DeviceGraph, KernelProgram, KernelSetup, Variant
 from bfsbench.programs.families.bfs.layouts import LevelRecord
 from bfsbench.programs.families.bfs.searches import KernelVariant
 from bfsbench.reports.html import embedded
@@ -60,13 +60,14 @@ _MOST_THREADS = 70_000
 """Most threads that the emulator runs at a time. Each thread takes some KiB of memory."""
 
 
-def count(point: Point, graph: Graph, seed: int = 0) -> Counters:
+def count(point: Point, graph: Graph, seed: int = 0, variant: type[Variant] | None = None) -> Counters:
     """Runs one point on the emulator. Returns its counters.
 
-    ``seed`` chooses the order of threads. Equal seeds give equal counts. Raises UsageError for a program
-    without kernels. Raises DeviceError or WrongResultError if the search fails.
+    ``variant`` is the point's variant, by default the variant of that name. ``seed`` chooses the order of
+    threads. Equal seeds give equal counts. Raises UsageError for a program without kernels. Raises
+    DeviceError or WrongResultError if the search fails.
     """
-    variant = find(point.variant)
+    variant = variant or find(point.variant)
     if not issubclass(variant, KernelProgram) or point.block is None:
         raise UsageError(f"variant {variant.name} has no kernels to explain")
     with _CountingDevice(seed, hardware=hardware(point.block), counted=True) as device:

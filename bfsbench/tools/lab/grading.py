@@ -112,7 +112,7 @@ def grade(exercise: Exercise, kernel: Path, begin: Callable[[], None] = lambda: 
     ``begin`` is called for each run of the kernel. Raises ToolchainError, with the compiler's first error, if
     the kernel does not compile.
     """
-    variant = _variant(exercise, kernel)
+    variant = variant_of(exercise, kernel)
     report = _checked(exercise, variant, begin)
     problems = tuple(sorted(set(_faults(report, exercise.declared))))
     if not problems:
@@ -132,7 +132,7 @@ def improvement(exercise: Exercise, kernel: Path) -> str:
     if exercise.cost:
         before, after = (_cost(exercise, path) for path in (handed_out, kernel))
         return f"{after:,} {COSTS[exercise.cost][1]}, {before:,} as handed out"
-    report = _checked(exercise, _variant(exercise, handed_out), lambda: None)
+    report = _checked(exercise, variant_of(exercise, handed_out), lambda: None)
     counts = Counter({"wrong or no answer": sum(report.failures.values())})
     for found in report.findings.values():
         counts[found.first.fault] = max(counts[found.first.fault], found.runs)
@@ -142,7 +142,7 @@ def improvement(exercise: Exercise, kernel: Path) -> str:
 
 def _cost(exercise: Exercise, kernel: Path) -> int:
     """Returns the cost that the exercise limits, for a search of its last graph from vertex 0."""
-    return in_child(lambda _step: _costs(exercise, _variant(exercise, kernel))[exercise.cost])
+    return in_child(lambda _step: _costs(exercise, variant_of(exercise, kernel))[exercise.cost])
 
 
 def _checked(exercise: Exercise, variant: type[KernelVariant], begin: Callable[[], None]) -> Report:
@@ -213,7 +213,7 @@ def _word(kernel: Path | None) -> str:
     return {0: "passed", 1: "not yet"}.get(done.returncode, "no grade")
 
 
-def _variant(exercise: Exercise, kernel: Path) -> type[KernelVariant]:
+def variant_of(exercise: Exercise, kernel: Path) -> type[KernelVariant]:
     """Returns a variant that runs a student's kernel with the exercise's host loop."""
     host = find(exercise.host)
     assert issubclass(host, KernelVariant)

@@ -72,9 +72,11 @@ struct Kernel {
 };
 
 constexpr size_t kSharedAlignment = 16;
+constexpr size_t kMostStatic = 48 << 10;  // CUDA's limit of the shared variables of a block
 
 template <class T, class Tag, Kernel& Owner, size_t Alignment>
 struct SharedVariable {
+    static_assert(sizeof(T) <= kMostStatic, "a __shared__ variable has more than 48 KB");
     static const size_t offset;
 };
 template <class T, class Tag, Kernel& Owner, size_t Alignment>
