@@ -51,6 +51,11 @@ __global__ void by_two_types(int *x) {
     ((float *)x)[0] = four_at_once((float *)x, (uint4 *)x);
 }
 
+// NVIDIA's sample programs test this include guard.
+#ifndef __DRIVER_TYPES_H__
+#error "CUDA's types are missing"
+#endif
+
 // Assembly code of the host stays as it is.
 static unsigned of_host(unsigned x) {
 #ifdef __x86_64__
@@ -77,6 +82,9 @@ int main() {
     cudaMemcpy(atomics, x, sizeof atomics, cudaMemcpyDeviceToHost);
     cudaMemcpy(&added, sum, sizeof added, cudaMemcpyDeviceToHost);
     cudaFree(sum);
+    const int *read_only;
+    cudaMalloc(&read_only, sizeof *read_only);
+    cudaFree((void *)read_only);
     float copied;
     by_two_types<<<1, 1>>>(x);
     cudaMemcpy(&copied, x, sizeof copied, cudaMemcpyDeviceToHost);

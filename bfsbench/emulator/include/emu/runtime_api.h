@@ -12,6 +12,9 @@
 
 #define CUDART_VERSION 12090
 #define CUDA_VERSION 12090
+// NVIDIA's sample programs test the include guards of CUDA's headers.
+#define __DRIVER_TYPES_H__
+#define __CUDA_RUNTIME_H__
 #define CUDART_CB
 #define CUDARTAPI
 #define CUDART_PI_F 3.141592654f
@@ -265,13 +268,13 @@ cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, F* kernel,
 namespace emu __attribute__((visibility("default"))) {
 void calls_from(CallSite from);
 }
-template <class T> cudaError_t cudaMalloc(T** place, size_t bytes, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMalloc(reinterpret_cast<void**>(place), bytes); }
-template <class T> cudaError_t cudaMallocHost(T** place, size_t bytes, unsigned = 0) { return cudaMallocHost(reinterpret_cast<void**>(place), bytes); }
-template <class T> cudaError_t cudaHostAlloc(T** place, size_t bytes, unsigned flags) { return cudaHostAlloc(reinterpret_cast<void**>(place), bytes, flags); }
-template <class T> cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned flags) { return cudaHostGetDevicePointer(reinterpret_cast<void**>(device), host, flags); }
-template <class T> cudaError_t cudaMallocManaged(T** place, size_t bytes, unsigned flags = cudaMemAttachGlobal) { return cudaMallocManaged(reinterpret_cast<void**>(place), bytes, flags); }
-template <class T> cudaError_t cudaMallocPitch(T** place, size_t* pitch, size_t width, size_t height, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocPitch(reinterpret_cast<void**>(place), pitch, width, height); }
-template <class T> cudaError_t cudaMallocAsync(T** place, size_t bytes, cudaStream_t stream, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocAsync(reinterpret_cast<void**>(place), bytes, stream); }
+template <class T> cudaError_t cudaMalloc(T** place, size_t bytes, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMalloc((void**)(place), bytes); }
+template <class T> cudaError_t cudaMallocHost(T** place, size_t bytes, unsigned = 0) { return cudaMallocHost((void**)(place), bytes); }
+template <class T> cudaError_t cudaHostAlloc(T** place, size_t bytes, unsigned flags) { return cudaHostAlloc((void**)(place), bytes, flags); }
+template <class T> cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned flags) { return cudaHostGetDevicePointer((void**)(device), host, flags); }
+template <class T> cudaError_t cudaMallocManaged(T** place, size_t bytes, unsigned flags = cudaMemAttachGlobal) { return cudaMallocManaged((void**)(place), bytes, flags); }
+template <class T> cudaError_t cudaMallocPitch(T** place, size_t* pitch, size_t width, size_t height, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocPitch((void**)(place), pitch, width, height); }
+template <class T> cudaError_t cudaMallocAsync(T** place, size_t bytes, cudaStream_t stream, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocAsync((void**)(place), bytes, stream); }
 template <class T> void* emu_symbol(const T& symbol) { return const_cast<void*>(reinterpret_cast<const volatile void*>(&symbol)); }
 template <class T>
 cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* source, size_t bytes, size_t offset = 0, cudaMemcpyKind kind = cudaMemcpyHostToDevice, emu::CallSite from = EMU_HERE) {
