@@ -46,6 +46,7 @@ def output(program: Path, *arguments: str) -> str:
         ("launches", "cudaSuccess\n"),
         ("language", "14 34 32 34 4 64 cudaSuccess\n"),
         ("runtime_api", "0 failures\n"),
+        ("textures", "0 failures\n"),
         ("spellings", "largest 2147483647 31 2 5 7 31 8 64 0.25\n"),
     ],
 )
@@ -53,6 +54,18 @@ def output(program: Path, *arguments: str) -> str:
 def test_what_programs_use_is_there(name: str, expected: str, mode: str) -> None:
     with built([PROGRAMS / f"{name}.cu"], USUAL, mode) as program:
         assert output(program) == expected
+
+
+def test_textures_have_no_findings_and_are_counted() -> None:
+    textures = PROGRAMS / "textures.cu"
+    with built([textures], USUAL, "watched") as program:
+        assert run(program, [], 1, quiet=True, stop=False).clean
+    with built([textures], USUAL, "counting") as program:
+        assert output(program) == "0 failures\n"
+        report = run(program, [], 0, quiet=True, stop=False)
+    by_line = {of.line.text(): of.kind for of in report.counts if of.line and of.kind != "barrier"}
+    assert by_line["surf3Dwrite(value + 1, surface, x, y, z);"] == "store"
+    assert by_line["int value = surf3Dread<int>(surface, x, y, z);"] == "load"
 
 
 def test_built_in_atomics_order_accesses() -> None:
@@ -86,6 +99,28 @@ def test_what_is_missing_is_refused_with_its_line(tmp_path: Path, capfd: pytest.
     assert "refused.cu:3:" in capfd.readouterr().err
 
 
+def test_textures_that_are_missing_are_refused_with_their_lines(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    refused = [
+        "texture<float, 2> reference;",
+        "unsigned cubemap = cudaArrayCubemap;",
+        "cudaMipmappedArray_t mipmaps;",
+        "cudaResourceViewDesc view;",
+        "void srgb(cudaTextureDesc &how) { how.sRGB = 1; }",
+        "__global__ void lod(cudaTextureObject_t t, float *x) { *x = tex2DLod<float>(t, 0, 0, 0); }",
+        "__global__ void wide(cudaTextureObject_t t, double *x) { *x = tex2D<double>(t, 0, 0); }",
+        "__global__ void three(cudaTextureObject_t t, float3 *x) { *x = tex2D<float3>(t, 0, 0); }",
+        "__global__ void write(cudaSurfaceObject_t s) { surf1Dwrite(1.0, s, 0); }",
+    ]
+    source = tmp_path / "refused.cu"
+    source.write_text("\n".join(refused))
+    with pytest.raises(ToolchainError):
+        build(parse(["-c", str(source), "-o", str(tmp_path / "x.o")]))
+    errors = capfd.readouterr().err
+    assert [line for i, line in enumerate(refused, 1) if f"refused.cu:{i}:" not in errors] == []
+
+
 @pytest.mark.parametrize("words", [["-lcublas"], ["-ptx"], ["--no-such-option"], ["-o"], ["missing.cu"], []])
 def test_options_without_a_meaning_are_refused(words: list[str]) -> None:
     with pytest.raises(UsageError):
@@ -110,6 +145,15 @@ FOUND: dict[int, set[tuple[str, str | None]]] = {
     7: {("out of bounds", "heap"), ("leak", None)},
     8: {("leak", "leak")},
     9: set(),
+    17: {("out of bounds", "beyond the row")},
+    18: {("misaligned access", "not in bytes")},
+    19: {("out of bounds", "fetch")},
+    20: {("bad copy", "bad part")},
+    21: {("uninitialised read", "sample")},
+    22: {("leak", "array")},
+    24: {("use after free", "sample")},
+    25: {("race", "surface race")},
+    26: {("stale read", "stale")},
 }
 
 
@@ -157,6 +201,11 @@ def test_a_pointer_to_no_buffer_is_told(faults: Path, fault: int, words: str) ->
     report = run(faults, [str(fault)], 1, quiet=True, stop=False)
     assert {one.fault for one in report.findings} == {"out of bounds"}
     assert all(words in one.where for one in report.findings)
+
+
+def test_a_destroyed_texture_is_refused(faults: Path) -> None:
+    (failure,) = run(faults, ["23"], 1, quiet=True, stop=False).failures
+    assert failure.endswith("tex2D: the object is destroyed")
 
 
 def test_check_says_how_to_declare_a_race() -> None:

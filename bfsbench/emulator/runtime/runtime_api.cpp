@@ -117,6 +117,10 @@ API cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int number) {
     p->major = 9;
     p->textureAlignment = 512;
     p->texturePitchAlignment = 32;
+    p->maxTexture1D = p->maxTexture2D[0] = 131072;
+    p->maxTexture1DLinear = 1 << 28;
+    p->maxTexture2D[1] = 65536;
+    p->maxTexture3D[0] = p->maxTexture3D[1] = p->maxTexture3D[2] = 16384;
     p->deviceOverlap = p->canMapHostMemory = p->concurrentKernels = p->asyncEngineCount = p->unifiedAddressing = 1;
     p->multiProcessorCount = static_cast<int>(limits.multiprocessors);
     p->maxThreadsPerMultiProcessor = static_cast<int>(limits.threads_per_multiprocessor);

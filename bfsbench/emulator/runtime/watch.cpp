@@ -119,8 +119,8 @@ void Watch::lose_launch(const Thread& thread) {
     report(Fault::lost_launch, {}, error + thread.last_error, thread, now, nullptr);
 }
 
-void Watch::report_index(const char* array, int64_t index, const void* site) {
-    Past now(0, sites_.at(site).number, Act::read, Scope::none);
+void Watch::report_index(const char* array, int64_t index, const void* site, Act act) {
+    Past now(0, sites_.at(site).number, act, Scope::none);
     Place place{nullptr, array, 0, 1, Space::array};
     if (is_known(Fault::out_of_bounds, now, nullptr)) return;
     report(Fault::out_of_bounds, place, array + index, here(), now, nullptr);
@@ -358,8 +358,8 @@ void watch(const void* address, size_t bytes, Act act, Scope scope, const void* 
     counting.step(here(), place, site, bytes, kind);
 }
 
-void refuse_index(const char* array, int64_t index, const void* site) {
-    if (watching) watching->report_index(array, index, site);
+void refuse_index(const char* array, int64_t index, const void* site, Act act) {
+    if (watching) watching->report_index(array, index, site, act);
     fail_thread("index %" PRId64 " is outside of an array of type %s", index, array);
 }
 

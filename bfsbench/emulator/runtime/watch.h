@@ -83,7 +83,7 @@ class Watch {
     void lose_launch(const Thread& thread);
 
     // These functions report an access of the current thread that breaks a rule of C++ or CUDA.
-    void report_index(const char* array, int64_t index, const void* site);
+    void report_index(const char* array, int64_t index, const void* site, Act act);
     void report_mask(CallSite from);
     void report_misaligned(const char* address, Act act, const void* site);
 

@@ -28,6 +28,54 @@ __global__ void computes(unsigned y, int *x) {
     while (y != 0) y = y * 2 + 1;  // computes
     x[0] = y;
 }
+__global__ void surface_by_elements(cudaSurfaceObject_t surface) {
+    surf2Dwrite(1.0f, surface, 4 * threadIdx.x, 0);  // beyond the row
+}
+__global__ void surface_by_bytes(cudaSurfaceObject_t surface) {
+    surf2Dwrite(1.0f, surface, threadIdx.x, 0);  // not in bytes
+}
+__global__ void fetch(cudaTextureObject_t texture, float *x) {
+    x[threadIdx.x] = tex1Dfetch<float>(texture, threadIdx.x);  // fetch
+}
+__global__ void sample(cudaTextureObject_t texture, float *x) {
+    x[threadIdx.x] = tex2D<float>(texture, threadIdx.x + 0.5f, 0.5f);  // sample
+}
+__global__ void surface_race(cudaSurfaceObject_t surface) {
+    surf2Dwrite(float(threadIdx.x), surface, 0, 0);  // surface race
+}
+__global__ void stale(cudaTextureObject_t texture, cudaSurfaceObject_t surface, float *x) {
+    surf2Dwrite(1.0f, surface, 0, 0);
+    x[0] = tex2D<float>(texture, 0.5f, 0.5f);  // stale
+}
+void textures(int wanted, float *x) {
+    cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+    cudaArray_t array;
+    float row[16] = {};
+    cudaMallocArray(&array, &format, 16, 2, cudaArraySurfaceLoadStore);  // array
+    cudaResourceDesc of_array = {}, of_memory = {};
+    of_array.res.array.array = array;
+    of_memory.resType = cudaResourceTypeLinear;
+    of_memory.res.linear.devPtr = x;
+    of_memory.res.linear.desc = format;
+    of_memory.res.linear.sizeInBytes = 32;
+    cudaTextureDesc how = {};
+    cudaSurfaceObject_t surface;
+    cudaTextureObject_t texture, linear;
+    cudaCreateSurfaceObject(&surface, &of_array);
+    cudaCreateTextureObject(&texture, &of_array, &how, nullptr);
+    cudaCreateTextureObject(&linear, &of_memory, &how, nullptr);
+    cudaMemset(x, 0, 64);
+    if (wanted == 17) surface_by_elements<<<1, 17>>>(surface);
+    if (wanted == 18) surface_by_bytes<<<1, 2>>>(surface);
+    if (wanted == 19) fetch<<<1, 9>>>(linear, x);
+    if (wanted == 20) cudaMemcpy2DToArray(array, 4, 0, row, 64, 64, 1, cudaMemcpyHostToDevice);  // bad part
+    if (wanted == 21) sample<<<1, 16>>>(texture, x);
+    if (wanted == 23) cudaDestroyTextureObject(texture), sample<<<1, 16>>>(texture, x);
+    if (wanted == 25) surface_race<<<1, 2>>>(surface);
+    if (wanted == 26) stale<<<1, 1>>>(texture, surface, x);
+    if (wanted != 22) cudaFreeArray(array);
+    if (wanted == 24) sample<<<1, 16>>>(texture, x);
+}
 int overflow(int depth) {
     volatile char room[4096];
     room[0] = depth;
@@ -53,6 +101,7 @@ int main(int argc, char **argv) {
     if (wanted == 14) computes<<<1, 32>>>(1, x);
     if (wanted == 15) right<<<1, 64>>>(host);
     if (wanted == 16) right<<<1, 64>>>(nullptr);
+    if (wanted >= 17) textures(wanted, reinterpret_cast<float *>(x));
     right<<<1, 64>>>(x);
     if (wanted != 8) cudaFree(x);
     printf("done\n");

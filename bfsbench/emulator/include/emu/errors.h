@@ -16,6 +16,7 @@
     X(cudaErrorInvalidTexture, 18, "invalid texture reference")                                   \
     X(cudaErrorInvalidChannelDescriptor, 20, "invalid channel descriptor")                        \
     X(cudaErrorInvalidMemcpyDirection, 21, "invalid copy direction for memcpy")                   \
+    X(cudaErrorInvalidFilterSetting, 26, "linear filtering not supported for non-float type")     \
     X(cudaErrorInsufficientDriver, 35, "CUDA driver version is insufficient for CUDA runtime version") \
     X(cudaErrorMissingConfiguration, 52, "__global__ function call is not configured")            \
     X(cudaErrorLaunchPendingCountExceeded, 69, "launch failed because launch would exceed cudaLimitDevRuntimePendingLaunchCount") \

@@ -198,6 +198,9 @@ EMU_C cudaError_t cudaMemPrefetchAsync(const void* place, size_t bytes, int devi
 EMU_C cudaError_t cudaMemAdvise(const void* place, size_t bytes, cudaMemoryAdvise advice, int device);
 EMU_C cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* place);
 
+// Runtime functions for CUDA arrays, textures and surfaces. Their header needs the types above.
+#include "emu/texture_api.h"
+
 // Runtime functions for streams and events. A call that issues work to a stream returns when the emulator has
 // finished the work.
 EMU_C cudaError_t cudaStreamCreate(cudaStream_t* stream);

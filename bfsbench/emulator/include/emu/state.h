@@ -100,7 +100,7 @@ EMU_API void watch(const void* address, size_t bytes, Act act, Scope scope, cons
 
 // These functions end the kernel with an error message. The current CUDA thread uses an index outside an
 // array (refuse_index), or a misaligned address.
-[[noreturn]] EMU_API void refuse_index(const char* array, int64_t index, const void* site);
+[[noreturn]] EMU_API void refuse_index(const char* array, int64_t index, const void* site, Act act = Act::read);
 [[noreturn]] EMU_API void refuse_misaligned(const void* address, size_t alignment, Act act, const void* site);
 
 // Reports a read by __ldg, which uses the read-only cache. This cache may miss values that the running launch
