@@ -7,6 +7,7 @@ NVIDIA's C++ headers (thrust, cuda/std) are compiled as headers for host code.
 import hashlib
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -109,6 +110,20 @@ _UNSUPPORTED_LIBRARIES = {
 }
 """NVIDIA's libraries that the emulator does not provide. The values are their names in the linker option
 ``-l``."""
+_MISSING = re.compile(r"fatal error: (\S+): No such file")
+_MISSING_HEADERS = {
+    "cub/": "cub",
+    "cooperative_groups/memcpy_async": "memcpy_async of cooperative groups, which cub needs,",
+    "mma.h": "mma.h, with matrix instructions,",
+    **{
+        name: library
+        for library, names in _UNSUPPORTED_LIBRARIES.items()
+        for name in names.split()
+        if name != "cuda"
+    },
+    "cuda.h": "the driver API",
+}
+"""What is not supported if a header is missing, by the beginning of the header's name."""
 _RUNTIME_LIBRARIES = frozenset(("cudart", "cudart_static", "cudadevrt", "nvToolsExt"))
 _SHORT = {
     **{"--compile": "-c", "--device-c": "-dc", "--preprocess": "-E", "--device-link": "-dlink"},
@@ -376,7 +391,12 @@ def _run(command: Sequence[str], *, output: bool = False) -> str:
     done = subprocess.run(
         command, stdout=subprocess.PIPE if output else None, stderr=subprocess.PIPE, check=False
     )
-    sys.stderr.write(done.stderr.decode(errors="replace"))
+    said = done.stderr.decode(errors="replace")
+    sys.stderr.write(said)
     if done.returncode:
+        header = missing[1] if (missing := _MISSING.search(said)) else ""
+        for name, library in _MISSING_HEADERS.items():
+            if header.startswith(name):
+                raise ToolchainError(f"{library} is not supported (docs/programs.md)")
         raise ToolchainError("the compiler failed")
     return done.stdout.decode(errors="surrogateescape") if output else ""

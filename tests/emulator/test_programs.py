@@ -83,6 +83,13 @@ def test_thrust_shares_memory_with_kernels(capfd: pytest.CaptureFixture[str]) ->
     assert "vectors of thrust are neither watched nor counted" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(("header", "library"), [("cublas_v2.h", "cuBLAS"), ("curand_kernel.h", "cuRAND")])
+def test_a_missing_library_is_named(tmp_path: Path, header: str, library: str) -> None:
+    (tmp_path / "p.cu").write_text(f"#include <{header}>\nint main() {{}}\n")
+    with pytest.raises(ToolchainError, match=f"{library} is not supported"):
+        build(parse(["-c", str(tmp_path / "p.cu"), "-o", str(tmp_path / "p.o")]))
+
+
 def test_files_are_compiled_apart_and_linked(tmp_path: Path) -> None:
     objects = []
     for name in ("part_one.cu", "part_two.cu", "part_three.cpp"):
