@@ -112,6 +112,11 @@ def _program(
         sources = [Path(word) for word in words]
         if any("main" in source.read_text(encoding="utf-8", errors="replace") for source in sources):
             return Program(sources, options, arguments)
+        if hand_in(sources[0]) is None:
+            raise UsageError(
+                f"{words[0]} has no main function. A program has one, a kernel of the lab keeps its file's "
+                "name, and a search is named by the folder of its kernel."
+            )
     given = [option[:2] for option in options] + [option for option, on in flags.items() if on]
     if given or arguments:
         raise UsageError(f"{[*given, '--'][0]} is for programs: name a .cu file")

@@ -266,14 +266,17 @@ def test_settings_of_knobs_are_the_bars_of_an_ablation(tmp_path: Path) -> None:
 
 
 def test_knob_sweeps_show_the_best_time_of_each_value(tmp_path: Path) -> None:
-    settings = {"A=2 B=1": 4.0, "A=16 B=1": 2.0, "A=2 B=x": 3.0}
+    """Other settings of a point must be equal, so A=4 B=y shows nothing."""
+    settings = {"A=2 B=1": 4.0, "A=16 B=1": 2.0, "A=2 B=x": 3.0, "A=4 B=y": 1.0, "A=16 B=x": 5.0}
     (picture,) = draw("knobs", frame(tmp_path, [row(time, knobs=knobs) for knobs, time in settings.items()]))
     first, second = picture.figure.axes
     assert first.get_xlabel() == "A" and second.get_xlabel() == "B"
-    assert first.get_ylabel() == f"time of a search (ms):\n{STATISTIC}"
+    assert first.get_ylabel().startswith(f"time of a search (ms):\n{STATISTIC},")
     assert [text.get_text() for text in first.get_xticklabels()] == ["2", "16"]
     assert first.lines[0].get_ydata().tolist() == [3.0, 2.0]
     assert second.lines[0].get_ydata().tolist() == [2.0, 3.0]
+    with pytest.raises(NothingToDrawError, match="several values of a knob"):
+        draw("knobs", frame(tmp_path, [row(4.0, knobs="A=2 B=1"), row(2.0, knobs="A=16 B=x")]))
 
 
 def test_blocks_alone_are_a_knob_and_no_map(tmp_path: Path) -> None:
@@ -423,7 +426,9 @@ def test_the_same_rows_give_the_same_file(style: str, tmp_path: Path) -> None:
 
 def test_a_legend_of_long_names_is_no_wider_than_its_picture(tmp_path: Path) -> None:
     graphs = [f"weighted_random(n={64 << number},density=1,seed=1):directed" for number in range(6)]
-    rows = [row(graph=graph, knobs=f"A={a} B={b} C={a}") for graph in graphs for a, b in [(1, 1), (2, 2)]]
+    rows = [
+        row(graph=graph, knobs=f"A={a} B={b} C=1") for graph in graphs for a, b in [(1, 1), (1, 2), (2, 1)]
+    ]
     (picture,) = draw("knobs", frame(tmp_path, rows))
     picture.figure.draw_without_rendering()
     (legend,) = picture.figure.legends

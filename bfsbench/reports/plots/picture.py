@@ -40,7 +40,7 @@ DOTS_PER_INCH = 150
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#B8A900")
 """Okabe and Ito's palette, which readers with red-green colour blindness can tell apart (Color Universal
 Design, 2008). Its yellow is darkened so that a line is visible on white."""
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "p", ">", "h", "8", "d")
 HOST_COLOUR = "#777777"
 """Colour of CPU programs in pictures that also show GPU programs."""
 FAILED_HATCH = "////"

@@ -8,7 +8,8 @@ line per graph.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from bfsbench.reports.best import grid_order
@@ -157,10 +158,10 @@ the knob has several values. The column ``value`` holds the knob's values."""
 def knob_sweeps(measured: TimedRows, *, title: str = "", knobs: Sequence[str] = ()) -> Iterator[Picture]:
     """Yields pictures of the best time of each variant on each graph, over the values of a knob.
 
-    The best time is taken over all values of the other knobs, the grid and the block. Only graphs that were
-    searched with several values of the knob are shown. ``knobs`` names the knobs to draw, by default all. If
-    only the grid or only the block varied, it is drawn like a knob. All searches of one variant share a
-    picture, and all panels of a picture share a time axis.
+    The best time is taken over all values of the other knobs, the grid and the block. A knob is shown on the
+    graphs on which several of its values were measured while all other settings were equal. ``knobs`` names
+    the knobs to draw, by default all. If only the grid or only the block varied, it is drawn like a knob. All
+    searches of one variant share a picture, and all panels of a picture share a time axis.
     """
     times = measured.configurations
     sweeps: dict[str, list[_Sweep]] = {}
@@ -176,7 +177,7 @@ def knob_sweeps(measured: TimedRows, *, title: str = "", knobs: Sequence[str] = 
         heading = f"{title or 'Knobs'}: {name}{measured.heading}"
         for page, shown in pages(of_variant, ROWS * side_by_side(_PANEL[0])):
             figure, axes = panels(heading, len(shown), size=_PANEL, sharey=True)
-            axes[0].set_ylabel(measured.quantity)
+            axes[0].set_ylabel(f"{measured.quantity},\nwith the best values of the other knobs")
             for axis, (label, knob, part) in zip(axes, shown, strict=True):
                 _panel(axis, knob, part, measured)
                 if len(labels) > 1 and label != knob:
@@ -188,20 +189,28 @@ def knob_sweeps(measured: TimedRows, *, title: str = "", knobs: Sequence[str] = 
 
 
 def _varied(times: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yields each knob that has several values on some graph, with the configurations on these graphs.
+    """Yields each knob whose effect was measured, with the configurations that show it.
 
-    The column ``value`` of the configurations holds the knob's values. If only the grid or only the block
-    varied, it is yielded like a knob.
+    They show it on a graph on which several values of the knob were measured while all other settings were
+    equal. The column ``value`` of the configurations holds the knob's values. If only the grid or only the
+    block varied, it is yielded like a knob.
     """
     settings = times["knobs"].map(knob_values)
     given_values = {
         knob: settings.map(lambda found, knob=knob: found.get(knob)) for knob in values_of_knobs(settings)
     }
-    for knob, values in [*_launches(times), *given_values.items()]:
-        given = times.assign(value=values)
-        several = given.groupby("title")["value"].transform("nunique") > 1
+    launches = ((label, values, ()) for label, values in _launches(times))
+    knobs = ((knob, values, ("grid", "block")) for knob, values in given_values.items())
+    for knob, values, launch in (*launches, *knobs):
+        given = times.assign(value=values, others=settings.map(partial(_others, knob)))
+        equal = given.groupby(["title", "others", *launch], dropna=False)
+        several = equal["value"].transform("nunique") > 1
         if several.any():
             yield knob, given[several].dropna(subset=["value"])
+
+
+def _others(knob: str, settings: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(item for item in settings.items() if item[0] != knob))
 
 
 def _launches(times: pd.DataFrame) -> Iterator[tuple[str, pd.Series[str]]]:
