@@ -64,7 +64,7 @@ def test_what_cannot_be_checked_is_one_line(tmp_path: Path) -> None:
     assert "declares no variant" in done.stderr + done.stdout
     (tmp_path / "mine.cu").touch()
     done = bfsbench("check", "mine.cu", cwd=tmp_path, check=None)
-    assert "mine.cu is a file: name the folder with the kernel and its declaration" in done.stderr
+    assert "mine.cu has no main function" in done.stderr
     assert "Traceback" not in done.stderr
 
 
