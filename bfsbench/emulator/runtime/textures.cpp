@@ -62,9 +62,7 @@ bool is_supported(const cudaChannelFormatDesc& format) {
 
 }  // namespace
 
-struct cudaArray : Image {
-    unsigned flags;
-};
+struct cudaArray : Image {};
 
 namespace {
 
@@ -93,7 +91,7 @@ cudaError_t make_array(cudaArray_t* array, const cudaChannelFormatDesc* format, 
     if (cudaError_t error = cudaMalloc(&place, image.pitch * image.size[1] * image.size[2])) return error;
     its_device().remember(place, site);
     image.data = static_cast<char*>(place);
-    set_alive(*array = new cudaArray{image, flags});
+    set_alive(*array = new cudaArray{image});
     return done();
 }
 
@@ -139,7 +137,7 @@ cudaError_t copy_3d(const cudaMemcpy3DParms* p, const void* site) {
         if (of) return part_of(of, {at.x * texel, at.y, at.z}, box, site);
         if (box.depth > 1 && at.y + box.height > rows.ysize) return {};
         size_t slice = rows.pitch * rows.ysize;
-        return {static_cast<char*>(rows.ptr) + at.z * slice + at.y * rows.pitch + at.x, rows.pitch, slice};
+        return {static_cast<char*>(rows.ptr) + at.z * slice + at.y * rows.pitch + at.x * texel, rows.pitch, slice};
     };
     Side from = side(p->srcArray, p->srcPtr, p->srcPos);
     return copy_box(side(p->dstArray, p->dstPtr, p->dstPos), from, box, p->kind, site);
@@ -270,11 +268,13 @@ void emu::read_texture(cudaTextureObject_t texture, Accessor by, const float (&a
     const Image& image = object.image;
     Texels texels(object, by.name, type, site);
     bool filters = object.how.filterMode == cudaFilterModeLinear;
+    // A GPU reads one row at y = 0. With a linear filter, the border above that row has half of the weight.
+    unsigned dimensions = by.dimensions == 1 && !by.layered ? 2 : by.dimensions;
     int64_t first[3] = {0, 0, 0};
     float weights[3] = {};
     // PTX takes layers as unsigned numbers.
     if (by.layered) first[2] = static_cast<int64_t>(std::min<size_t>(static_cast<unsigned>(layer), image.size[2] - 1));
-    for (unsigned d = 0; d < by.dimensions; ++d) {
+    for (unsigned d = 0; d < dimensions; ++d) {
         constexpr float kFar = 0x1p60f;  // NaN becomes -kFar
         float place = object.how.normalizedCoords ? at[d] * static_cast<float>(image.size[d]) : at[d];
         place = place > -kFar ? std::min(place, kFar) : -kFar;
@@ -284,17 +284,17 @@ void emu::read_texture(cudaTextureObject_t texture, Accessor by, const float (&a
         if (filters) weights[d] = std::nearbyint((place - std::floor(place)) * 256) / 256;
     }
     Value read[4] = {}, sums[4] = {};
-    if (!filters) return texels.read_or_border(first, by.dimensions, read), texels.store(read, value);
-    for (unsigned corner = 0; corner < 1u << by.dimensions; ++corner) {
+    if (!filters) return texels.read_or_border(first, dimensions, read), texels.store(read, value);
+    for (unsigned corner = 0; corner < 1u << dimensions; ++corner) {
         int64_t index[3] = {first[0], first[1], first[2]};
         float weight = 1;
-        for (unsigned d = 0; d < by.dimensions; ++d) {
+        for (unsigned d = 0; d < dimensions; ++d) {
             bool second = corner >> d & 1;
             index[d] += second;
             weight *= second ? weights[d] : 1 - weights[d];
         }
         if (weight == 0) continue;
-        texels.read_or_border(index, by.dimensions, read);
+        texels.read_or_border(index, dimensions, read);
         for (unsigned i = 0; i < type.count; ++i) sums[i].real += weight * read[i].real;
     }
     texels.store(sums, value);
@@ -382,7 +382,7 @@ TEXTURE_API cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture) { 
 TEXTURE_API cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* surface, const cudaResourceDesc* resource) {
     if (!surface || !resource || resource->resType != cudaResourceTypeArray) return refused();
     cudaArray_const_t array = resource->res.array.array;
-    if (!is_alive(array) || !(array->flags & cudaArraySurfaceLoadStore)) return refused();
+    if (!is_alive(array)) return refused();
     make_object(surface, Object::surface, *array, {});
     return done();
 }

@@ -95,7 +95,7 @@ void modes_of_addresses_and_filters() {
     line(__LINE__, settings(mirror, point, false), near, {10, 10, 20, 40, 40, 40});
     line(__LINE__, settings(border, point, false), near, {0, 10, 20, 40, 0, 0});
     line(__LINE__, settings(clamp, linear, false), ends, {10, 40, 17.5f, 16.015625f, 10, 40});
-    line(__LINE__, settings(border, linear, false), ends, {5, 20, 17.5f, 16.015625f, 0, 0});
+    line(__LINE__, settings(border, linear, false), ends, {2.5f, 10, 8.75f, 8.0078125f, 0, 0});
     line(__LINE__, settings(clamp, point, true), normal, {40, 10, 40, 20, 10, 40});
     line(__LINE__, settings(border, point, true), normal, {0, 0, 0, 20, 0, 0});
     line(__LINE__, settings(wrap, point, true), normal, {10, 40, 20, 20, 10, 30});
@@ -104,7 +104,7 @@ void modes_of_addresses_and_filters() {
     line(__LINE__, settings(mirror, linear, true), {0, 1, 1.25f, -0.25f}, {10, 40, 35, 15});
     cudaTextureDesc coloured = settings(border, linear, true);
     coloured.borderColor[0] = 100;
-    line(__LINE__, coloured, {-1, 0, 0.125f}, {100, 55, 10});
+    line(__LINE__, coloured, {-1, 0, 0.125f}, {100, 77.5f, 55});
     DO(cudaFreeArray(array));
 }
 
@@ -177,7 +177,8 @@ void normalized_floats() {
     cudaTextureObject_t texture;
     IS(cudaErrorInvalidFilterSetting, cudaCreateTextureObject(&texture, &resource, &how, nullptr));
     cudaSurfaceObject_t surface;
-    IS(cudaErrorInvalidValue, cudaCreateSurfaceObject(&surface, &resource));
+    DO(cudaCreateSurfaceObject(&surface, &resource));
+    DO(cudaDestroySurfaceObject(surface));
     cudaGetLastError();
     DO(cudaFreeArray(array));
     DO(cudaFreeArray(second));
@@ -294,7 +295,7 @@ void boxes_and_layers() {
     copy.srcArray = array;
     copy.srcPos = make_cudaPos(1, 0, 1);
     copy.dstPtr = make_cudaPitchedPtr(changed, 12, 3, 2);
-    copy.dstPos = make_cudaPos(4, 0, 0);
+    copy.dstPos = make_cudaPos(1, 0, 0);
     copy.extent = make_cudaExtent(2, 2, 1);
     copy.kind = cudaMemcpyDeviceToHost;
     DO(cudaMemcpy3D(&copy));
