@@ -15,8 +15,8 @@ Values = str | KnobValue | Sequence[str | KnobValue]
 
 MAX_VALUES = 10_000
 _MOST_DIGITS = 308
-"""Largest decimal exponent of a number in a range, as for 64-bit floats. Far larger numbers would overflow or
-fill the memory."""
+"""The largest decimal exponent, positive or negative, of a number in a range. 64-bit floats have the same
+limit. Numbers with far larger exponents would overflow or fill the memory."""
 
 
 def split_list(text: str) -> list[str]:
@@ -34,9 +34,10 @@ def split_list(text: str) -> list[str]:
 def expand(given: Values) -> list[KnobValue]:
     """Return the values that ``given`` stands for, without repeats and in the order given.
 
-    ``given`` is one value, or a sequence of values. A text may hold several values separated by commas, and
+    ``given`` is one value, or an iterable of values. A text may hold several values separated by commas, and
     ranges. The range ``first:last:xF`` multiplies by F until a value is above ``last``. The ranges
-    ``first:last:+S`` and ``first:last:S`` add S repeatedly. Raises UsageError for a malformed range.
+    ``first:last:+S`` and ``first:last:S`` add S repeatedly. Raises UsageError if there is no value, and for a
+    range that is malformed or has more than MAX_VALUES values.
     """
     listed = [given] if isinstance(given, str) or not isinstance(given, Iterable) else given
     values: dict[KnobValue, None] = {}
@@ -71,7 +72,7 @@ def _range(item: str) -> list[str]:
 
 
 def _number(text: str, mistake: UsageError) -> Decimal:
-    """Return the number in ``text``. Raises the error ``mistake`` if the text is not a number.
+    """Return the number in ``text``. Raises the error ``mistake`` if the text is not a finite number.
 
     The number is a Decimal, because 0.05 added three times must give exactly 0.15.
     """

@@ -57,8 +57,8 @@ def in_child(work: Callable[[Callable[[], None]], _T], step: Callable[[], None] 
 
 
 def how_it_ended(code: int | None) -> str:
-    """Return a phrase that says how a process ended. A negative exit ``code`` is the number of the signal
-    that killed it.
+    """Return a phrase that says how a process ended. If the exit ``code`` is negative, signal ``-code``
+    killed the process.
     """
     if code is not None and code < 0:
         name = next((known.name for known in signal.Signals if known == -code), f"signal {-code}")
@@ -107,12 +107,12 @@ def leave_interrupts_to_parent() -> None:
 
 @contextmanager
 def deaf() -> Iterator[None]:
-    """Make threads and processes that start in this context ignore SIGINT.
+    """Block SIGINT in this context. Threads and processes that start in the context inherit the block.
 
-    A terminal sends SIGINT to all processes, and each Python process would print a traceback. Only the main
-    process handles the signal.
+    A terminal sends SIGINT to all processes, and each Python process would print a traceback. So only the
+    main process may handle the signal.
     """
-    resource_tracker.ensure_running()  # Python's resource tracker would unblock these signals
+    resource_tracker.ensure_running()  # if it started later, it would unblock SIGINT in this thread
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -125,9 +125,9 @@ def undisturbed() -> Iterator[None]:
     """Delay interrupts until the end of this ``with`` block. By then the caller knows every process that the
     block has started, and can close it.
 
-    Raises KeyboardInterrupt at the end if an interrupt came. SIGTERM is delayed only if the program handles
-    it. The block delays nothing in other threads than the main thread, because only the main thread gets
-    interrupts.
+    Raises KeyboardInterrupt at the end if an interrupt came. SIGINT and SIGTERM are delayed only if the
+    program handles them in Python. A thread other than the main thread delays nothing, because Python handles
+    signals in the main thread only.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

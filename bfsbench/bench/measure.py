@@ -1,4 +1,5 @@
-"""Measure one prepared variant. Every run is checked, and the check is not timed.
+"""Measure one prepared variant. The answer of every timed run is checked, and the check is not timed. When
+energy is measured, runs are repeated without a pause, and only the last answer is checked.
 
 ``search_ms`` is the time of a run from its first operation to its last, including its initialisation. It
 includes no transfers: the graph is on the device before the run, and the answer stays on the device. CUDA
@@ -27,28 +28,31 @@ from bfsbench.programs.families.base import Run
 from bfsbench.support.descendants import ON_GPU
 
 Begin = Callable[[int], None]
-"""A function that is called with the index of a run or point before work on it."""
+"""A function that is called with the index of a run or point before work on this run or point begins."""
 ENERGY_S = 1.0
 """Runs follow each other for at least this many seconds when their energy is measured."""
 ENERGY_LIMIT_S = 10.0
-"""If the energy counter has not changed after this many seconds, the measurement is given up."""
+"""A measurement of energy is given up if it has not ended after this many seconds. It does not end if the
+counter does not change."""
 READ_EVERY_MS = 20.0
-"""Time between two readings of the energy counter. It changes every 20 to 100 ms, and reading it takes
-time."""
+"""Approximate time in ms between two readings of the energy counter. The counter changes every 20 to 100 ms,
+and reading it takes time."""
 
 
 TIE = 0.01
-"""Two points count as equally fast if their medians' intervals together span at most this share of a
+"""Two points count as equally fast if their medians' intervals together span at most this share of the lower
 median."""
 RETAKEN = 4
-"""For each sample wanted, at most this many samples are discarded because the device throttled."""
+"""If a point takes at most n samples, at most RETAKEN * n more are discarded because the device throttled."""
 REST_S = 0.1
-"""Pause in seconds after a sample during which the device throttled."""
+"""Pause in seconds after a sample was discarded because the device throttled."""
 
 
 def enough(method: Method, samples_ms: Sequence[float]) -> bool:
-    """Return whether these samples, in ms, are enough for the count, total time and noise that ``method``
-    requires.
+    """Return whether no further samples are needed. ``samples_ms`` are the samples of one point, in ms.
+
+    They are enough if they have the count, the total time and the noise that ``method`` requires. They are
+    also enough if there are ``method.most`` of them, whatever their time and noise.
     """
     count = len(samples_ms)
     if count < method.fewest or count >= method.most:
@@ -58,11 +62,10 @@ def enough(method: Method, samples_ms: Sequence[float]) -> bool:
 
 
 def noise(samples: Sequence[float]) -> float:
-    """Return the noise of samples: half the width of the median's 95 % confidence interval, divided by the
-    median.
+    """Return the noise of samples: the distance from the median to the farther end of its 95 % confidence
+    interval, divided by the median.
 
-    If the median is not in the middle of the interval, the distance to the farther end is used. Returns
-    infinity for fewer than FEWEST_FOR_NOISE samples.
+    Returns infinity for fewer than FEWEST_FOR_NOISE samples, and for a median of 0.
     """
     (low, high), middle = interval(samples), statistics.median(samples)
     return max(middle - low, high - middle) / middle if middle > 0 else math.inf
@@ -80,13 +83,12 @@ def interval(samples: Sequence[float]) -> tuple[float, float]:
 
 
 def contenders(times: Sequence[Sequence[float]]) -> list[int]:
-    """Return the indices of the configurations that may be the fastest. One index means that the samples
-    decide.
+    """Return the indices of the configurations that may be the fastest. If there is only one index, the
+    samples show which configuration is the fastest.
 
-    ``times`` has the samples of each configuration. The configuration of lowest median is fastest if its
-    confidence interval lies below the interval of every other configuration. An interval may overlap it if
-    the two configurations count as equally fast. For this, the two intervals together must span at most TIE
-    times the lowest median.
+    ``times`` has the samples of each configuration. The configuration of lowest median comes first. Another
+    configuration may be faster if the confidence intervals of the two medians overlap. It is left out if the
+    two intervals together span at most TIE times the lowest median: it then counts as equally fast.
     """
     best = min(range(len(times)), key=lambda place: statistics.median(times[place]))
     low, high = interval(times[best])
@@ -137,8 +139,8 @@ _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 
 
 class Machine:
-    """Reads the state of a device while samples are taken. If the device is None, it reads the state of the
-    host.
+    """Reads the state of a device between samples, and flushes its caches. If the device is None, it flushes
+    the caches of the host, and the state has no values.
     """
 
     def __init__(self, device: Device | None) -> None:
@@ -172,7 +174,9 @@ class Machine:
             return ""
 
     def flush(self) -> None:
-        """Evict the caches: write a new value to every byte of a buffer several times as large as the cache.
+        """Evict the caches: write a new value to every byte of a large buffer.
+
+        The buffer has FLUSHED times the size of the L2 cache, or FLUSHED_BYTES if this size is unknown.
 
         Before that, the L2 cache is allowed to evict lines that kernels have marked as persisting.
         """
@@ -204,7 +208,7 @@ class Samples:
     def add(self, sample: Sample, state: State, method: Method) -> None:
         """Keep a sample. If the device throttled during the sample, discard it and pause instead.
 
-        At most RETAKEN samples are discarded per wanted sample. Afterwards, samples of a throttled device are
+        At most ``RETAKEN * method.most`` samples are discarded. Afterwards, samples of a throttled device are
         kept, too.
         """
         if state.throttle and self.discarded < RETAKEN * method.most:
@@ -247,7 +251,10 @@ def advise(samples: Samples, machine: Machine) -> list[str]:
 
 
 def advise_times(times: Sequence[float]) -> list[str]:
-    """Return the warnings that follow from the times of the samples alone. Times are in ms."""
+    """Return the warning that follows from the times of the samples alone, if any. Times are in ms.
+
+    Fewer than three samples give no warning.
+    """
     if len(times) < 3:
         return []
     first, others = times[0], times[1:]
@@ -292,10 +299,11 @@ def time_runs(
     """Prepare a variant and time it. Each of ``runs`` first runs untimed. Then the initialisations are timed,
     and then whole runs.
 
-    Each of ``runs`` solves a different problem. Every run is timed once before any run is timed again. If
-    there is only one run, a run from ``others`` is executed untimed between two samples. Timing ends when the
-    samples suffice for ``method``. ``begin`` is called with the index of each run before work on it. Returns
-    one Timing per run. Raises WrongResultError if the answer of any run is wrong.
+    Each of ``runs`` solves a different problem. In each round, every run is timed once, until its samples
+    suffice for ``method``. No run is timed twice in succession: another run is executed untimed in between.
+    This is one of ``others`` or, if there are several, of ``runs``. ``begin`` is called with the index of
+    each run before work on this run begins. Returns one Timing per run. Raises WrongResultError if the answer
+    of any run is wrong.
     """
     prepare_ms, compile_ms = variant.prepared_ms()
     clock = variant.clock()
@@ -379,8 +387,8 @@ def measure_energy(
     """Repeat a run for at least ENERGY_S seconds, and return the energy and the power of one run.
 
     ``run_ms`` is the approximate time of one run. The measurement begins and ends when the energy counter
-    changes. Returns None if there is no counter, or if it does not change. Raises WrongResultError if the
-    answer of the last run is wrong.
+    changes. Returns None if there is no counter, or if the measurement has not ended after ENERGY_LIMIT_S
+    seconds. Raises WrongResultError if the answer of the last run is wrong.
     """
     used, begun, runs = machine.energy_joules(), now(), 0
     first: tuple[float, float] | None = None

@@ -1,9 +1,9 @@
 """Encode the messages between a sweep and its worker process, and send them through a pipe with a time limit.
 
 A kernel may write anywhere, fork, or stop its process in the middle of a message. So nothing that a worker
-sends is trusted. Each message travels in a frame. The frame's header has the length of the message, its
-checksum, and the number of the request that it answers. A message is MessagePack of declared types. Decoding
-returns these types or raises an error. Unlike unpickling, decoding executes nothing.
+sends is trusted. Each message is sent in a frame. The frame's header has the length of the message, its
+checksum, and the number of its request. A message is an object of one of the classes below, encoded as
+MessagePack. Decoding returns such an object or raises an error. Unlike unpickling, decoding executes nothing.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class Pipe:
         """Return the number and the payload of the next message. If ``number`` is None, any number is
         accepted.
 
-        Raises TimeoutError after ``limit_s`` seconds, and EOFError if the pipe was closed before a message.
-        Raises DamagedError if the bytes are not a whole message with this number.
+        Raises TimeoutError if no bytes arrive within ``limit_s`` seconds, and EOFError if the pipe is closed
+        before a message begins. Raises DamagedError if the bytes are not a whole message with this number.
         """
         deadline = time.monotonic() + limit_s
         magic, found, length, checksum = HEADER.unpack(self._read(HEADER.size, deadline, begun=False))
@@ -212,10 +212,10 @@ class Rows(msgspec.Struct, frozen=True, tag=True):
     rows: list[dict[str, str]]
 
     def of(self, points: Sequence[Point]) -> dict[Point, dict[str, str]]:
-        """Return a dictionary from points to their rows. Raises DamagedError for a row of a point that is not
-        in ``points``, and for a row without a status.
+        """Return a dictionary from points to their rows.
 
-        Also raises DamagedError if rows are missing although no point failed.
+        Raises DamagedError for a row of a point that is not in ``points``, for a row without a status, and if
+        rows are missing although no point failed.
         """
         named: dict[tuple[str | None, ...], Point] = {(*point.axes().values(),): point for point in points}
         found = {named.get(tuple(row.get(name) for name in AXES)): row for row in self.rows}
@@ -232,7 +232,7 @@ class Levels(msgspec.Struct, frozen=True, tag=True):
 
 
 class Traced(msgspec.Struct, frozen=True, tag=True):
-    """The answer to ``Trace``."""
+    """The answer to a ``Trace`` request: the times of the kernels."""
 
     times: KernelTimes
 

@@ -237,7 +237,7 @@ class Method:
         return self.order != "sequential" or self.until_decided
 
     def one_sample(self) -> Method:
-        """Return a method that differs only in the number of samples, which is one per point."""
+        """Return this method with one sample per point, and without options that would require more."""
         unset = {name: DEFAULTS[name] for name, option in OPTIONS.items() if option.section == SAMPLES}
         return dataclasses.replace(self, **unset | {"repeats": 1})
 
@@ -249,7 +249,9 @@ class Method:
 
     @property
     def words(self) -> str:
-        """The options that differ from their defaults, as words for the column ``method`` of result rows."""
+        """The options that affect times and differ from their defaults, as words for the column ``method`` of
+        result rows.
+        """
         said = ["cold"] if self.cold else []
         said += [f"warmup={self.warmup}"] if self.warmup != 1 else []
         said += [f"max_noise={self.max_noise:g}%"] if self.max_noise is not None else []

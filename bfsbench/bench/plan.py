@@ -71,7 +71,7 @@ def _listed(given: Iterable[Vertex], published: bool) -> tuple[Vertex, ...]:
     """Return the given sources as a tuple. They are vertex numbers. If ``published`` is true, they may also
     be names from the graph's file.
 
-    Raises UsageError for any other value.
+    Raises UsageError for any other value, for a text instead of a list, and if there are no sources.
     """
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise UsageError(f"sources are given in a list, not as {given!r}")
@@ -109,8 +109,8 @@ class SourceChoice:
     ) -> SourceChoice:
         """Return the SourceChoice for one family of problems. By default one source is chosen by ``seed``.
 
-        Raises UsageError if sources are given for a family without sources, or if both ``given`` and
-        ``count`` are given.
+        Raises UsageError if ``given`` or ``count`` is given for a family that does not allow it, if both are
+        given, and for values in ``given`` that are not vertices.
         """
         if not family.from_sources:
             if given is not None or (count is not None and not family.draws_sources):
@@ -126,7 +126,8 @@ class SourceChoice:
         """Return the sources in a graph. If a problem of the family does not have exactly one source, the
         list has one item: the value of ``self.number``.
 
-        Raises UsageError for a source that the graph does not have.
+        Raises UsageError for a source that the graph does not have, and if sources must be chosen in a graph
+        without arcs.
         """
         if self.given:
             if self.published:
@@ -199,8 +200,8 @@ class Work(Protocol):
         """
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        """Return the points (configurations) that a sweep would measure, without measuring them. If
-        ``graphs`` is empty, sources are placeholders.
+        """Return the points (configurations) that a sweep would measure, without measuring them. For a graph
+        that is not in ``graphs``, sources are placeholders.
 
         If later points depend on the rows of earlier points, the list is as long as the longest possible
         sweep.
@@ -223,8 +224,10 @@ class Axes:
 
 
 def check_axes(axes: Axes, limits: Limits | None) -> None:
-    """Check the values that a sweep combines. Raises UsageError for unknown knobs, values out of range, and
-    blocks or grids above the device's limits.
+    """Check the values that a sweep combines.
+
+    Raises UsageError for an unknown preset, for knobs that no variant has, and for knob values out of range.
+    Also raises UsageError for blocks or grids above the device's limits, and for 2^31 threads or more.
     """
     if axes.preset not in PRESETS:
         raise UsageError(f"'{axes.preset}' is no preset of knobs: choose from {', '.join(PRESETS)}")
@@ -301,8 +304,9 @@ def plan(
 ) -> list[Point]:
     """Return the points (configurations) of a sweep, ordered so that the graph changes least often.
 
-    ``sources`` and ``statistics`` are dictionaries whose keys are the locators (full names) of graphs.
-    ``statistics`` may be empty if the preset needs none. Raises UsageError for a knob value out of range.
+    ``sources`` and ``statistics`` are dictionaries whose keys are the locators of graphs: the texts by which
+    they are loaded. ``statistics`` may be empty if the preset needs none. Raises UsageError for a knob value
+    out of range.
     """
     points = []
     for graph, variant in itertools.product(sources, axes.variants):
@@ -356,11 +360,11 @@ class Crossing:
         return Questions(len(points), iter([Batch(points)]))
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        """Return the points (configurations) of the sweep, graph after graph. If ``graphs`` is empty, sources
-        and preset values are placeholders.
+        """Return the points (configurations) of the sweep, graph after graph. For a graph that is not in
+        ``graphs``, sources are placeholders, and knobs have the values of the first preset.
 
         Raises UsageError for a source that a graph does not have, and for a graph that the family cannot
-        take. A graph that is not in ``graphs`` is refused if its size is known and too large.
+        take. For a graph that is not in ``graphs``, only its size is checked, if it is known.
         """
         points = []
         family = family_of(self.axes.variants)

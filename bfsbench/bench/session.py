@@ -88,8 +88,8 @@ class Session:
         return variant(KernelSetup(self._on_device, grid, block, knobs))
 
     def problem(self, family: str, source: int | None) -> Problem:
-        """Return the problem of a family on the graph in use, with its reference answer. The last
-        PROBLEMS_KEPT problems are cached.
+        """Return the problem of a family on the graph in use, with its reference answer. The PROBLEMS_KEPT
+        newest problems are cached.
         """
         if self._graph is None:
             raise UsageError("no graph is in use")
@@ -122,7 +122,7 @@ class Session:
 
     def _others(self, variant: Variant, problems: Sequence[Problem]) -> list[Problem]:
         """Return up to OTHERS problems that run untimed between samples. Their sources are chosen once per
-        graph.
+        graph and family.
 
         The list is empty if there are several problems, because these are timed in rotation. It is also empty
         for an emulated kernel, because its times are not compared.
@@ -182,7 +182,7 @@ class Session:
         each round, one sample of each point is taken.
 
         If a point fails, only its row is returned, which says why. ``begin`` is called with the index of each
-        point before work on it. Raises KernelError if the device cannot be trusted afterwards.
+        point before work on this point begins. Raises KernelError if the device cannot be trusted afterwards.
         """
         graph = self._graph_of(points[0])
         device = self.device.describe() if self.device else {}
@@ -223,7 +223,7 @@ class Session:
     def trace(self, point: Point) -> KernelTimes:
         """Return the times of the kernels of one run of a measured point.
 
-        Launches may be slower afterwards. Raises WrongResultError, DeviceError and ToolchainError.
+        Later launches of this process may be slower. Raises WrongResultError, DeviceError and ToolchainError.
         """
         self._graph_of(point)
         variant = self._build(point)

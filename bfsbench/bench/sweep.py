@@ -40,10 +40,10 @@ class Output:
     """The files that a sweep writes: results and, if wanted, level profiles in ``*.levels.csv`` beside them.
 
     Without a path, rows are kept in memory only. With the first row of a run, the run is recorded in
-    ``*.runs.jsonl``. A point's profile is written before its row. A profile without a row is dropped, because
-    its point was interrupted and will be run again. With ``method.retry_failed``, the rows of failed points
-    are dropped, because these points will be run again. Raises UsageError and InputError, also if rows lack
-    the profiles or the parents that ``method`` asks for.
+    ``*.runs.jsonl``. A point's profile is written before its row. When files are opened, a profile without a
+    row is dropped, because its point was interrupted and will be run again. With ``method.retry_failed``, the
+    rows of failed points are dropped, because these points will be run again. Raises UsageError or InputError
+    if the files cannot be continued, as when rows lack the profiles that ``method`` asks for.
     """
 
     def __init__(self, path: Path | None, method: Method) -> None:
@@ -109,12 +109,12 @@ class Output:
         self._rows[identity] = measured.row
 
     def finish(self, answers: Sequence[Mapping[str, str]]) -> Sequence[Mapping[str, str]]:
-        """Drop rows of older code if the sweep has written newer rows for their configurations. Call this
-        once, after the last row.
+        """Drop rows of older code if the sweep has written newer rows for their configurations. Returns
+        ``answers``, which are rows of this output. Call this once, after the last row.
 
         An interrupted sweep leaves the old and the new row of a configuration in the file, and readers use
-        the later row. ``answers`` are rows of this output. They are returned as copies, because the file may
-        be rewritten.
+        the later row. If the file is rewritten, copies of ``answers`` are returned, because the rows
+        themselves refer to the old file.
         """
         if self._results is None or not self._replaced:
             return answers
@@ -129,10 +129,12 @@ class Output:
         return read
 
     def check_continuity(self, graphs: Graphs, origins: Sequence[Mapping[str, str]]) -> None:
-        """Check that a sweep may continue the file. Raises UsageError unless the file's rows are of these
-        graphs and were taken on a device like one of ``origins``.
+        """Check that a sweep may continue the file.
 
         ``origins`` has one entry per device of the sweep: the provenance columns that its new rows will have.
+        Raises UsageError if a row is of another graph with the name of one of ``graphs``, or if its device
+        is like none of ``origins``. Rows of graphs with other names are accepted. Also raises UsageError if
+        level profiles are written and two of ``graphs`` have one name.
         """
         self._origins = origins
         known: dict[str, set[str]] = {}
@@ -316,8 +318,8 @@ def _helpers(work: Work) -> list[str]:
 def preview(request: SweepRequest) -> list[Point]:
     """Return the points (configurations) that a sweep would measure, without measuring them.
 
-    With ``resume``, these are the points that have no row in the file. A graph that the file does not name is
-    not loaded, and its sources are placeholders. Raises BfsbenchError.
+    With ``resume``, points are left out if the file has rows of them that the sweep would keep. Only graphs
+    of such a file are loaded. The sources of all other graphs are placeholders. Raises BfsbenchError.
     """
     with _started(request) as runner:
         if request.method.resume and request.path is not None and request.path.exists():
@@ -326,7 +328,10 @@ def preview(request: SweepRequest) -> list[Point]:
 
 
 def _left(request: SweepRequest, path: Path, runner: Runner) -> list[Point]:
-    """Return the points (configurations) of a sweep that have no row in its file. The file is not changed."""
+    """Return the points (configurations) that a sweep still has to measure. The sweep's file is not changed.
+
+    These are the points without a row of the current code. With ``retry_failed``, failed points are included.
+    """
     reading = replace(request.method, retry_failed=False, profile=False)
     with closing(Output(path, reading)) as output:
         begun = [graph for graph in request.work.graphs if graph.full_name in output.graphs]
@@ -425,8 +430,8 @@ FAILURES_SHOWN = 5
 
 @dataclass
 class Trial:
-    """A test of a variant on small graphs, and its results so far. When ``run`` returns, they cover all
-    searches.
+    """A test of a variant on small graphs, and its results so far. It ends after all searches, or after
+    FAILURES_SHOWN failures.
     """
 
     searches: int = 0
@@ -438,8 +443,9 @@ class Trial:
     def run(self, variant: type[Variant], limit_s: float, begins: Callable[[str], None]) -> None:
         """Search each graph of SHAPES from its first, middle and last vertex, in the way that a sweep does.
 
-        Each search may take ``limit_s`` seconds. ``begins`` is called with the name of each graph before it
-        is searched. Raises BfsbenchError if no device can run the variant.
+        From each vertex, REPEATS timed runs are made. They may take ``limit_s`` seconds together. ``begins``
+        is called with the name of each graph before the graph is searched. Raises BfsbenchError if no device
+        can run the variant.
         """
         axes, method = Axes([variant], [None], [None]), Method(REPEATS, limit_s)
         with closing(Worker(None if variant.host else "auto")) as worker:

@@ -2,8 +2,8 @@
 
 A search strategy yields configurations, and reads the time of each from a dictionary before it yields the
 next. Its next configuration depends only on these times and on its seed. So an interrupted tuning is resumed
-by starting it over. Configurations that have rows in the result file are not measured again, and measuring
-continues where the rows end.
+by starting it from the beginning. Configurations that have rows in the result file are not measured again,
+and measuring continues where the rows end.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ class Space:
         """Return the space of configurations for axes that name one variant.
 
         Knobs without given values get values to try. The first configuration is the one that ``run`` would
-        use with this preset. If a value of that configuration is not in the space, the lowest value of the
-        parameter replaces it. Raises UsageError for a knob value out of range.
+        use with this preset. If a value of that configuration is not in the space, the parameter's first
+        value replaces it. Raises UsageError for a knob value out of range.
         """
         (variant,) = axes.variants
         found = []
@@ -165,7 +165,7 @@ def _whole(value: KnobValue | None) -> int | None:
 
 def with_launches(axes: Axes, limits: Limits | None) -> Axes:
     """Return ``axes`` with grids and blocks. If grids or blocks are missing, they get values to try on a
-    device of these limits.
+    device of these limits. If ``limits`` is None, ``axes`` is returned unchanged.
     """
     if limits is None:
         return axes
@@ -205,12 +205,12 @@ def require_optuna() -> None:
 def one_axis_at_a_time(
     space: Space, took: Took, start: Configuration | None = None
 ) -> Iterator[Configuration]:
-    """Yield the configurations in which one parameter takes every value, then those of the next parameter.
-    Meanwhile, all other parameters keep the best values found so far.
+    """Vary one parameter after another over all its values. Meanwhile, all other parameters keep the best
+    values found so far. Yields the configurations to measure.
 
     The strategy begins with the configuration ``start``, by default with the space's first configuration. It
     ends when a round over all parameters changes nothing. ``took`` has the times of measured configurations.
-    Configurations that it has at the beginning are not yielded again.
+    No configuration in ``took`` is yielded again, except ``start``.
     """
     chosen, before = start or space.first, None
     yield chosen
@@ -228,10 +228,11 @@ def one_axis_at_a_time(
 
 
 def restarted(space: Space, took: Took, seed: int) -> Iterator[Configuration]:
-    """Repeat the strategy ``one_axis_at_a_time`` from random configurations until every configuration has
-    been measured. Yields configurations.
+    """Repeat the strategy ``one_axis_at_a_time`` until every configuration has been measured. Yields
+    configurations.
 
-    The first start is the space's first configuration.
+    The first start is the space's first configuration. Each later start is the unmeasured configuration that
+    is nearest to a random configuration.
     """
     draw = Random(seed)
     yield from one_axis_at_a_time(space, took)
@@ -295,10 +296,10 @@ def tune(
     """Yield the points to measure, one at a time, and read their result rows from the yielded batches. A
     point is a configuration with a source.
 
-    A configuration is begun only if all its points are among the first ``points`` points, and the monotonic
-    clock is before ``deadline``. Returns the times found. The time of a configuration is the median over its
-    sources in ms. If a search from one source fails, the configuration is not measured from its other
-    sources.
+    A configuration is begun only if it would bring the number of points to at most ``points``, and if the
+    monotonic clock is before ``deadline``. Returns the times found. The time of a configuration is the median
+    of its times from the different sources, in ms. If the configuration fails from one source, its time is
+    None, and it is not measured from the remaining sources.
     """
     took: Took = {}
     used = 0
@@ -397,10 +398,11 @@ class Tuning:
         return Questions(min(total, self.points or total) + confirmed, self._batches())
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        """Return as many points (configurations and sources) as tuning might measure within its budget.
+        """Return points (configurations with sources), to show how many points the tuning may measure.
 
-        The strategy chooses points by measured times, which are not known yet. So the first points of the
-        space stand for the points that it will choose.
+        The strategy chooses points by measured times, which are not known yet. So the list has the first
+        points of the space instead, at most ``self.points``. Further points stand for the sources from which
+        only the fastest configuration is measured. Grids or blocks that are not given count as one value.
         """
         launches = replace(self.axes, grids=self.axes.grids or [None], blocks=self.axes.blocks or [None])
         space = Space.of(launches, self.graph.locator, {}, backend)

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 Value = npt.NDArray[Any] | int | float | np.generic
 """An argument of a kernel: an array for a pointer, or a number."""
 Reference = Callable[..., Mapping[str, npt.ArrayLike]]
-"""A function of the arguments, given by name. It returns the expected array of each output by its name."""
+"""A function that takes the kernel's arguments by name. It returns a dictionary from the names of outputs to
+their expected arrays."""
 _FLOATS = {"float": np.float32, "double": np.float64}
 
 
@@ -69,8 +70,9 @@ def tune(
     values of macros of the source file.
 
     Without ``points`` every configuration is measured. With ``points``, at most this many configurations are
-    measured: first one parameter at a time is varied, and then random configurations follow. Floating-point
-    outputs may differ by the relative ``tolerance``. On the CPU, each configuration runs in a separate
+    measured: one parameter at a time is varied, first from the first values of all parameters, and then from
+    random configurations. Floating-point outputs may differ by ``tolerance``, both relative and absolute. On
+    the CPU, each configuration runs in a separate
     process, so that a kernel that writes outside its arrays ends only that process. A kernel that never ends
     must be interrupted. ``tune`` does not search for races: on the CPU, a kernel with a race may be ``ok``.
 
@@ -79,7 +81,8 @@ def tune(
     are ``emulated_fastest_ms`` and ``emulated_median_ms``, because they say nothing about a GPU.
 
     Raises UsageError for a file without the kernel, for macros that the file does not use, for arguments that
-    the kernel's parameters lack, and for a reference that returns no dictionary of arrays.
+    do not match the kernel's parameters, for ``block="auto"`` alone, and for a reference that returns no
+    dictionary of arrays.
     """
     import pandas as pd
 
@@ -116,7 +119,9 @@ def tune(
 
 
 def _kernel_of(source: Path, kernel: str | None) -> str:
-    """Return the name of the kernel to tune. Without a name, the file must have exactly one kernel."""
+    """Return the name of the kernel to tune. Raises UsageError if the file does not have ``kernel``, or if
+    ``kernel`` is None and the file does not have exactly one kernel.
+    """
     known = declared_parameters(source)
     if kernel is None and len(known) == 1:
         return next(iter(known))
@@ -150,8 +155,9 @@ class _Trial:
     def expected(self, reference: Reference) -> dict[str, npt.NDArray[Any]]:
         """Return the expected arrays of the outputs.
 
-        Raises UsageError for arguments that the kernel lacks, and for outputs that are not arrays among its
-        arguments.
+        Raises UsageError if the names of the arguments differ from those of the kernel's parameters. Also
+        raises UsageError if the reference returns no dictionary, no output, or an output that is not an
+        argument of the same shape.
         """
         declared = [one.name for one in declared_parameters(self.source)[self.kernel]]
         if unknown := sorted({*self.arguments} ^ {*declared}):

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 Graphs = Mapping[str, Graph]
-"""A dictionary from the locators (full names) of graphs to graphs."""
+"""A dictionary from the locators of graphs, the texts by which they are loaded, to the graphs."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,8 @@ class Runner(Protocol):
         """
 
     def run(self, points: Sequence[Point], graphs: Graphs, method: Method) -> Iterator[Measured]:
-        """Yield the outcome of each point (configuration) as it is made, in any order. ``graphs`` is a
-        dictionary from the locators (full names) of graphs to graphs.
+        """Yield the outcome of each point (configuration) when it has been measured, in any order. ``graphs``
+        is a dictionary from the locators of graphs, the texts by which they are loaded, to the graphs.
         """
 
     def close(self) -> None:
@@ -190,8 +190,8 @@ def _undecided(turns: Mapping[Point, Sequence[Measured]]) -> Iterator[Point]:
 def _unfinished(turns: Mapping[Point, Sequence[Measured]], method: Method) -> Iterator[Point]:
     """Yield the points (configurations) that need further samples. Points that failed need none.
 
-    With ``until_decided``, all points of one source get equally many samples, until it is known which point
-    is fastest.
+    With ``until_decided``, all points of one source get equally many samples. They get samples until it is
+    known which point is fastest, or until a point has ``method.most`` samples.
     """
     for together in _by_source(turns):
         wanting = [point for point, samples in together.items() if not enough(method, samples)]
@@ -290,7 +290,9 @@ def serve() -> None:
 
 
 def _answer_all(pipe: Pipe, session: Session) -> None:
-    """Describe the device, then answer requests until the pipe closes or the device is lost."""
+    """Describe the device, then answer requests until the pipe closes, a request is damaged, or a request
+    fails so that the process must be replaced.
+    """
     device, process = session.device, os.getpid()
     info = DeviceInfo(device.backend, device.describe(), device.limits) if device else None
     pipe.send(0, messages.encode(messages.Ready(info)))
@@ -309,8 +311,8 @@ def _tell(pipe: Pipe, number: int, process: int, answer: messages.Answer) -> Non
     """Send a message, unless this process is a copy that a kernel forked. Only the process with the id
     ``process`` sends.
 
-    If the parent process has closed the pipe, this process ends with SystemExit. A variant might catch an
-    ordinary error.
+    If the parent process has closed the pipe, this process ends with SystemExit, because a variant might
+    catch an ordinary error.
     """
     if os.getpid() != process:
         os._exit(0)
@@ -410,8 +412,8 @@ class Worker:
         rotation.
 
         If a point fails, its outcome comes first, and the other points begin again without it. After a
-        timeout the points run one by one, so that all of them take at most twice the limit. Raises
-        BfsbenchError if a new process cannot open the device.
+        timeout, the remaining points run one by one, so that none of them has to begin more than once again.
+        Raises BfsbenchError if a new process cannot open the device.
         """
         left, most = [*points], len(points)
         while left:
@@ -451,8 +453,8 @@ class Worker:
     def measure(self, points: Sequence[Point], method: Method) -> dict[Point, dict[str, str] | Failure]:
         """Ask the worker process for the result rows of points (configurations).
 
-        Returns the row of each point. If a point fails, the result has only that point, with its Failure. A
-        process that has traced kernels is replaced first.
+        Returns the row of each point. If a point fails, the result has only that point, with its Failure or
+        its failed row. A process that has traced kernels is replaced first.
         """
         if self._has_traced:
             self.close()
@@ -514,7 +516,7 @@ class Worker:
         return f"the worker process {how_it_ended(code)}"
 
     def close(self) -> None:
-        """Let an idle process close its device and end."""
+        """Let an idle process close its device and end. It is killed if it does not end in time."""
         if self._pipe is not None:
             self._pipe.close()
         self._exit_code(CLOSE_LIMIT_S)

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 _SUFFIXES = (".cu", ".cpp", ".cc", ".c")
 _MOST = 8
-"""The most searches that one command explains."""
+"""The largest number of searches that one call of ``explain`` accepts."""
 
 
 class ProgramCommand(KnobCommand):
@@ -194,7 +194,9 @@ def check_command(
 
 
 def _check_program(program: Program, seeds: int, stop: bool, as_json: bool, benign: bool) -> bool:
-    """Check a program and print the findings. Returns whether nothing was found."""
+    """Check a program and print the findings. Returns True if nothing was found that no comment declares
+    benign.
+    """
     runs = check_program(*program, seeds, stop=stop)
     undeclared = list(runs.undeclared())
     if as_json:
@@ -247,8 +249,8 @@ def _graded(exercise: Exercise, kernel: Path) -> bool:
 def _checked(
     variant: type[Variant], axes: Axes, graphs: Sequence[GraphName] | None, seeds: int, benign: bool
 ) -> bool:
-    """Check a variant and print the findings. Small graphs are used unless others are given. Returns True if
-    nothing was found.
+    """Check a variant and print the findings. Small graphs are used if no ``graphs`` are given. Returns True
+    if nothing was found that no comment declares benign.
     """
     from bfsbench.tools.check import check, runs_of, usual_graphs
 

@@ -132,7 +132,7 @@ def gathered(variable: str, kind: Callable[..., object], options: Mapping[str, D
 
 
 def list_option(option: str, variable: str, text: str, **facts: Any) -> Declaration:
-    """Return an option whose value is a list with commas. The list may contain ranges."""
+    """Return an option whose value is a text: a list with commas, which may contain ranges of numbers."""
     return click.option(option, variable, metavar="LIST", help=text, **facts)
 
 
@@ -153,8 +153,8 @@ def variants_option(text: str, **facts: Any) -> Declaration:
 def launch_options(grid: str, block: str, **facts: Any) -> Declaration:
     """Return the options ``--grid`` and ``--block``, with these help texts.
 
-    A command gets the values of each option as a list of numbers, in which None stands for ``auto``. Without
-    the option, the list is empty.
+    A command gets the values of each option as a list of numbers, in which None stands for ``auto``. If the
+    option is not given and ``facts`` has no default, the list is empty.
     """
     facts["callback"] = _launches
     return together(
@@ -191,8 +191,10 @@ class Sources:
     seed: int = 0
 
     def choice(self, family: Family) -> SourceChoice:
-        """Return the SourceChoice of these options for a family of problems. Raises UsageError for a
-        malformed list.
+        """Return the SourceChoice of these options for a family of problems.
+
+        Raises UsageError for a malformed list, for options that exclude each other, and for sources that the
+        family does not have.
         """
         from bfsbench.bench.axes import expand, split_list
         from bfsbench.bench.plan import SourceChoice
@@ -403,10 +405,10 @@ _SECTIONS = {
     "Instead": ("dry_run", "sanitizer", "rows", "quiet", "as_json"),
     "Others": (),
 }
-"""The titles of sections, and the parameters below each title.
+"""The titles of the sections of ``--help``, and the parameters in each section.
 
-Measuring options are not listed here, because their declarations name their titles. ``Others`` also has all
-parameters that no section lists.
+Measuring options are not listed here, because each declares its section. The section ``Others`` has all
+parameters that are not assigned to a section.
 """
 
 _KNOB = "knob_"

@@ -153,8 +153,8 @@ def _require_options_of_graph500(context: click.Context) -> None:
 def _require_options_of_experiments(
     names: tuple[str, ...], scale: float | None, knobs: dict[str, list[KnobValue]]
 ) -> None:
-    """Check the options of a call that runs experiments. Raises UsageError for options that only graph500
-    has, and if one of ``names`` is not an experiment.
+    """Check the options of a call that runs experiments. Raises UsageError if no name is given, if graph500
+    is among several names, if the scale is above 1, or if knobs are given.
     """
     if graph500.NAME in names:
         raise UsageError(
@@ -171,8 +171,10 @@ def _require_options_of_experiments(
 def _run_graph500(
     scale: float | None, variant: str, knobs: dict[str, list[KnobValue]], measuring: Method, out: Path
 ) -> None:
-    """Run the Graph500 benchmark, print its report, and write the report beside the rows. Raises
-    BfsbenchError if a search fails, or if a file cannot be written.
+    """Run the Graph500 benchmark, print its report, and write the report beside the rows.
+
+    Raises UsageError for a scale out of range, for a knob without exactly one value, and if the file of rows
+    exists. Raises BfsbenchError if a search fails, or if a file cannot be written.
     """
     from bfsbench.experiments.graph500.benchmark import Asked, run
 
@@ -208,10 +210,10 @@ def _print_list() -> None:
 def _chosen(
     experiment: Experiment, labels: list[str], scale: float, stand_ins: bool, can_do_without: bool
 ) -> list[Choice]:
-    """Return the graphs of an experiment that have these labels, or all its graphs.
+    """Return the graphs of an experiment that have these labels. Without labels, return all its graphs.
 
-    Raises UsageError for a graph that is not on disk. If ``can_do_without`` is true, a graph that is not on
-    disk causes only a warning.
+    Raises UsageError for an unknown label, and for a graph that is not on disk. If ``can_do_without`` is
+    true, a graph that is not on disk causes only a warning.
     """
     known = {use.title: use for use in experiment.graphs}
     for label in labels:

@@ -378,7 +378,7 @@ def roofline_command(
 def text_command(template: Path, folder: Path, out: Path | None, check: bool) -> None:
     """Fill in a TEMPLATE, a Jinja2 file, with numbers from result files, and print or write the text.
 
-    A template opens files by {{ rows("h200/all-variants.csv") }} and quotes them, as in {{
+    A template opens files by {{ rows("h200/all-variants.csv") }} and quotes their numbers, as in {{
     all.of(graph="wave", variant="luo").ms | number }}. Missing rows are an error.
     bfsbench/experiments/texts.py describes the functions of templates.
     """

@@ -94,7 +94,7 @@ def carry_out(request: SweepRequest, progress: SweepProgress | None = None) -> S
     with each status.
 
     ``progress`` replaces the default display. After an interrupt, the last line on stderr says how to
-    continue the sweep.
+    continue the sweep if its file exists, and the program ends with exit code 130.
     """
     from bfsbench.cli.progress import SweepDisplay
 
@@ -183,9 +183,9 @@ _MOST_SHOWN = 20
 def sanitize(tool: str, words: Sequence[str]) -> bool:
     """Run ``bfsbench WORDS`` under a tool of compute-sanitizer, and print the findings.
 
-    Returns True if there are no findings. Each point runs with one repeat, and no result file is kept. Raises
-    ToolchainError if compute-sanitizer is not installed. Raises UsageError for options that concern the
-    result file, and if the sweep itself cannot run.
+    Returns True if there are no findings and no point failed. Each point runs with one repeat, and no result
+    file is kept. Raises ToolchainError if compute-sanitizer is not installed. Raises UsageError for options
+    that concern the result file, and if the sweep itself cannot run.
     """
     program = shutil.which("compute-sanitizer")
     if program is None:

@@ -1,4 +1,6 @@
-"""Define ``list`` and ``show``, and the commands ``entry``, which add programs of other authors."""
+"""Define the commands ``list`` and ``show``, and the group of commands ``entry`` for programs of other
+authors.
+"""
 
 import os
 from collections.abc import Iterator, Sequence

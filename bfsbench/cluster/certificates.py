@@ -98,8 +98,8 @@ def make(folder: Path, days: int = DAYS) -> Certificates:
     """Make a folder of new certificates, which only the user can read.
 
     The authority's private key is never stored, so no other certificate can be signed later. Raises
-    UsageError if the folder has certificates already. Raises ToolchainError if the package cryptography is
-    not installed.
+    UsageError if the folder has certificates already, or if it cannot be written. Raises ToolchainError if
+    the package cryptography is not installed.
     """
     if importlib.util.find_spec("cryptography") is None:
         raise ToolchainError(f"certificates need cryptography: {sys.executable} -m pip install cryptography")

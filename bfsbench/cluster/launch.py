@@ -2,9 +2,9 @@
 
 Workers are processes on this machine, or jobs that dask-jobqueue submits to a batch system.
 
-Anyone who can reach a scheduler or worker without TLS can run code there as the user who started it. So
-processes that serve one machine listen only on 127.0.0.1, and require certificates. Dask's web pages listen
-on 127.0.0.1 only. While this module waits for a process, it prints what it waits for, and for how long.
+Anyone who can reach a scheduler or worker without TLS can run code there as the user who started it. So the
+processes of a cluster on one machine listen only on 127.0.0.1, and require certificates. Dask's web pages
+listen on 127.0.0.1 only. During a long wait, this module prints what it waits for, and for how long.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Wait:
     """Tells the user that the program is waiting, if the wait is long.
 
     ``what`` says what the program waits for. ``tell`` is called with a line after FIRST_S seconds, and again
-    each time the waiting time has doubled.
+    when the waiting time has doubled, or LONGEST_S seconds after the last line.
     """
 
     what: str
@@ -92,7 +92,8 @@ class Wait:
 
 LOOPBACK = "127.0.0.1"
 SILENT = logging.CRITICAL + 1
-"""A level that hides all messages of Dask. At an interrupt its scheduler logs even critical ones."""
+"""A logging level that hides all messages of Dask. The level must be above CRITICAL, because at an interrupt
+Dask's scheduler logs critical messages."""
 CONNECT_LIMIT_S = 10
 WITHOUT_SCHEDULER_S = 60
 """Seconds that a worker waits for its scheduler, at the start or after losing it, before it ends."""
@@ -159,7 +160,7 @@ def start_workers(
     """Start workers as ``place`` says. Returns a triple:
 
     - Dask's cluster object that controls the workers, or None if the workers run already
-    - the number of workers that must have joined before a sweep begins
+    - the number of workers that were started or submitted, or 1 if the workers run already
     - the certificates in use, or None
 
     Call this function within ``undisturbed``. ``security`` has the certificates to use, if any. A scheduler
@@ -178,7 +179,7 @@ def start_workers(
 
 
 def starting(place: Place) -> str:
-    """Return a phrase that names the workers or the scheduler that ``start_workers`` waits for."""
+    """Return a phrase that says what ``start_workers`` waits for."""
     if isinstance(place, Jobs):
         return f"{place.queue} to take the jobs"
     return "the processes of a cluster on this machine to start"
@@ -212,10 +213,10 @@ def no_scheduler(address: str, security: Security | None) -> UsageError:
 
 
 def require_access_control(address: str, insecure: bool, tell: Tell) -> None:
-    """Check that other users cannot reach a scheduler without a certificate, judging by its address. Raises
-    OptionError if they can.
+    """Check that a scheduler uses certificates, or that it can be reached from this machine only. Its address
+    shows this. Raises OptionError otherwise.
 
-    If ``insecure`` is true, a warning is passed to ``tell`` instead.
+    If ``insecure`` is true, a warning is passed to ``tell`` instead of the error.
     """
     if address.startswith("tls://") or is_loopback(address):
         return
@@ -236,7 +237,8 @@ def _without_tls(what: str) -> OptionError:
 def _for_one_machine() -> Security:
     """Return temporary certificates for a cluster on this machine.
 
-    They are needed because all users of the machine can reach the ports of 127.0.0.1.
+    They are needed because all users of the machine can reach the ports of 127.0.0.1. Raises ToolchainError
+    if the package cryptography is not installed.
     """
     if importlib.util.find_spec("cryptography") is None:
         raise ToolchainError(f"clusters need cryptography: {INSTALL}")
@@ -365,7 +367,7 @@ async def serve(address: str, workers: list[dict[str, Any]], security: Security 
 
     threading.Thread(
         target=threading.Event().wait, daemon=True
-    ).start()  # this thread waits for the signals that all threads block
+    ).start()  # this thread receives SIGINT, which ``deaf`` blocks in all other threads
     with deaf():
         loop, here = asyncio.get_running_loop(), asyncio.current_task()
         assert here is not None

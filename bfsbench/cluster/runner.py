@@ -375,8 +375,8 @@ class Dispatch:
     def _answer(self, future: Future[Any]) -> list[Measured] | Unable | Stranger | BaseException:
         """Return the result of a task. If the task raised an exception, return the exception.
 
-        It is not raised, because ``ask`` would mistake some exceptions for a lost connection. Raises
-        TimeoutError if the result does not arrive in time.
+        The exception is not raised, because ``ask`` would mistake some exceptions for a lost connection.
+        Raises TimeoutError if the result does not arrive in time.
         """
         from distributed import KilledWorker
 
@@ -461,8 +461,8 @@ class Cluster:
     def connect(self) -> tuple[Client, int]:
         """Start workers, unless they run already, and connect to their scheduler.
 
-        Returns Dask's client, and how many workers must have joined before a sweep begins. Raises UsageError,
-        InputError and ToolchainError.
+        Returns Dask's client, and the number of workers that were started or submitted, or 1 if the workers
+        run already. Raises UsageError, InputError and ToolchainError.
         """
         with undisturbed(), Wait(starting(self.place), self.tell).beside():
             backend = self.equipment.backend
@@ -474,8 +474,10 @@ class Cluster:
         return self.client, count
 
     def _expected(self, count: int) -> tuple[int, str, float | None]:
-        """Return how many workers a sweep begins with, a description of them, and the seconds to wait for
-        them. A wait of None has no limit.
+        """Return the number of workers that must have joined before a sweep begins, a description of these
+        workers, and the seconds to wait for them. None stands for a wait without a limit.
+
+        ``count`` is the number of workers from ``connect``.
         """
         place = self.place
         if isinstance(place, Jobs):  # a queue may take days: begin with the first job

@@ -29,7 +29,8 @@ COLUMNS = (
 def check_output(path: Path) -> Path:
     """Return the path of a new file of ceilings.
 
-    Raises UsageError if the file exists, or if reports would take it for a result file because of its name.
+    Raises UsageError if the file exists, or if its name does not end in CEILINGS_SUFFIX. Reports would take a
+    file with another name for a result file.
     """
     if not path.name.endswith(CEILINGS_SUFFIX):
         raise UsageError(f"--out {path}: a file of ceilings needs a name that ends in '{CEILINGS_SUFFIX}'")

@@ -113,8 +113,8 @@ class Counters(Counted):
 
 
 def is_counters_file(path: Path) -> bool:
-    """Return whether a file holds counters. The first line decides, or the file's name if the file cannot be
-    read.
+    """Return whether a file holds counters, judging by its first line. If the file cannot be read, its name
+    decides.
     """
     try:
         with path.open(encoding="utf-8-sig", errors="replace") as file:

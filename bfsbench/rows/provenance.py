@@ -205,7 +205,7 @@ def _software() -> dict[str, Any]:
 def gpu_facts(bus_id: str) -> dict[str, str]:
     """Return nvidia-smi's facts about the GPU with this PCI address.
 
-    Returns an empty dictionary without nvidia-smi.
+    Returns an empty dictionary if nvidia-smi is not installed or fails.
     """
     smi = shutil.which("nvidia-smi")
     if smi is None:

@@ -61,9 +61,10 @@ class ResultWriter:
     """Appends rows to a result file, or to another file with ``columns``. When ``append`` returns, rows are
     on disk.
 
-    ``rows`` are the rows that the file had at the beginning. Columns of ADDED that are missing in the file
-    are added to it. Raises UsageError if the file has rows and ``resume`` is false, if it cannot be written,
-    or if another run writes it. Raises InputError if it is not a result file of this schema.
+    ``rows`` are the rows that the file had at the beginning, or when ``read_again`` was last called. Columns
+    of ADDED that are missing in the file are added to it. Raises UsageError if the file has rows and
+    ``resume`` is false, if it cannot be written, or if another run writes it. Raises InputError if it is not
+    a result file of this schema.
     """
 
     def __init__(self, path: Path, *, resume: bool, columns: Sequence[str] = COLUMNS) -> None:
@@ -205,9 +206,7 @@ def _is_header(names: Sequence[str], columns: Sequence[str]) -> bool:
 
 @contextmanager
 def _readable(name: str) -> Iterator[None]:
-    """Context manager. Raises InputError if reading the file called ``name`` fails in the body of the
-    ``with`` statement.
-    """
+    """Return a context manager that raises InputError if its ``with`` block cannot read the file ``name``."""
     try:
         yield
     except OSError as error:
@@ -318,8 +317,9 @@ def read_results(paths: Iterable[Path | str], leave_out: Collection[str] = ()) -
 
     Its columns are COLUMNS and the columns that families append, without those in ``leave_out``. The last
     column is ``file``. Numeric columns are float64, and NaN where a row has no number. All other columns are
-    text, with control characters escaped. Raises InputError if a file cannot be read or has other columns.
-    Also raises it if a numeric column holds text, or if a count is not a whole number.
+    text, with control characters escaped. Raises InputError if a file cannot be read, has other columns, or
+    is of another schema. Also raises it for an unknown family, for text or an infinite number in a numeric
+    column, for negative amounts, and for counts that are not whole numbers.
     """
     from bfsbench.rows.reading import read_tables
 
