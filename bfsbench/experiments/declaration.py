@@ -46,13 +46,13 @@ class Sweep(TomlTable, frozen=True, kw_only=True):
     knobs: dict[str, str | int | float] = msgspec.field(default_factory=dict)
     preset: str = PRESETS[0]
     tune: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """Number of measured settings per variant, graph and source. Tuning changes grid, block and knobs one at
-    a time. ``grid``, ``block`` and ``knobs`` are the values to choose from. Without ``tune`` and
-    ``tune_per_knob``, every combination is measured."""
+    """The largest number of settings to measure for a variant on a graph. Each setting is measured from all
+    sources. Tuning changes grid, block and knobs one at a time, and chooses from the values of ``grid``,
+    ``block`` and ``knobs``. Without ``tune`` and ``tune_per_knob``, every combination is measured."""
     tune_per_knob: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """Number of measured settings per knob for tuning a variant from one source of a graph. The fastest
+    """The largest number of settings per knob for tuning a variant from one source of a graph. The fastest
     setting is then measured from all sources. If this project has changed the authors' search, the authors'
-    form and the changed form are tuned one after the other."""
+    form and each changed form are tuned one after the other."""
     label: str = ""
     """The name of this sweep's rows in drawings, claims and printed tables. A sweep with a label has exactly
     one variant."""

@@ -278,7 +278,7 @@ class Complexity(Chart, frozen=True, kw_only=True, tag="complexity"):
     """Shows what the variants declare about themselves, such as work and space, side by side."""
 
     def tables_of_graphs(self, outcome: Outcome) -> Iterator[Table]:
-        """Yields a table of what all variants declare that solve the experiment's problem, such as
+        """Yields a table of the declarations of all variants that solve the experiment's problem, such as
         breadth-first search.
 
         The paper's statements stand in brackets beside the declarations.

@@ -249,8 +249,8 @@ def read_outcome(
     """Returns the rows of result files, and of the level profiles beside them, that belong to the experiment.
 
     Rows of other graphs and other variants are left out. If the experiment sets ``all_rows``, further rows
-    come from the other result files in ``folder``. Their graph, source and device must occur together in a
-    row of ``files``. Raises InputError if a file cannot be read.
+    come from the other result files in ``folder`` and its subfolders. Their graph, source and device must
+    occur together in a row of ``files``. Raises InputError if a file cannot be read.
     """
     rows, levels = read_results(files), read_levels(files)
     ours = {name for name in set(rows["graph"]) if use_of(experiment, name) is not None}
@@ -273,8 +273,8 @@ _PLACE = ["graph_checksum", "source", "device"]
 
 
 def known_rows(folder: Path) -> pd.DataFrame:
-    """Returns the rows of all result files in a folder and its subfolders. Files of other formats are left
-    out."""
+    """Returns the rows of all result files in a folder and its subfolders. Files that are not valid result
+    files are left out."""
     paths = (path.resolve() for path in folder.rglob("*.csv") if not path.name.endswith(OTHER_SUFFIXES))
     return _read_known(tuple((path, path.stat().st_mtime_ns) for path in sorted(paths)))
 

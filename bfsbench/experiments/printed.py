@@ -38,7 +38,7 @@ class Printed(TomlTable, frozen=True, kw_only=True):
     headings: tuple[str, ...] = ()
     """The column headings that the paper prints, by default the names in ``columns``."""
     scale: dict[str, int] = msgspec.field(default_factory=dict)
-    """The factor by which a column's printed numbers are multiplied, such as 1000000."""
+    """The unit in which the paper prints a column's numbers, such as 1000000 for millions."""
     rows: dict[str, list[Value]]
     """The printed values, by the graph's label or by another key of the table's rows."""
     note: str = ""

@@ -169,8 +169,9 @@ def rivals(experiment: Experiment, series: Series, claim: Claim) -> list[Series]
 
 
 def _other_values(experiment: Experiment, series: Series) -> Series:
-    """Returns the series to which a claim compares ``series`` by the word ``others``. It selects rows of the
-    variant of ``series`` with all other swept values of the knobs that ``series`` restricts."""
+    """Returns the series that the word ``others`` stands for in a claim about ``series``. It has the variant
+    of ``series``. Each knob that ``series`` restricts may have every other value that the experiment
+    sweeps."""
     values: dict[str, set[str]] = {name: set() for name in series.knobs}
     variant = all_variants()[series.variant]
     for sweep in experiment.sweeps:

@@ -17,12 +17,12 @@ from bfsbench.reports.table import Cell, Table
 from bfsbench.rows.point import knob_values
 
 MS = {"ms": 1.0, "us": 1e3, "": 1.0}
-"""For each unit of time that a paper prints: how many of this unit are a millisecond."""
+"""The factor that converts ms into a unit of time that a paper prints, by the name of the unit."""
 
 
 def tables(outcome: Outcome) -> list[Table]:
-    """Returns all tables of an experiment: its graphs, times, drawings, claims, failures and provenance, in
-    this order."""
+    """Returns all tables of an experiment, in this order: the graphs, the tables that need no rows, the
+    tables of times and counters, the claims, failures, provenance, and the verdicts."""
     experiment = outcome.experiment
     made = [heading(outcome)]
     for drawing in experiment.drawings:
@@ -122,8 +122,9 @@ def ours_for(outcome: Outcome, graph: str, column: str, unit: float = 1.0) -> tu
     the number.
 
     The name of the column decides what the number is. The name of a series stands for its best time in ms,
-    multiplied by ``unit``. ``cpu_queue / luo`` stands for the ratio of two series. ``virtual_warp W_SZ``
-    stands for the value of a knob at the best time. The number is None if nothing was measured.
+    multiplied by ``unit``. ``cpu_queue / luo`` stands for the ratio of the times of two series.
+    ``virtual_warp W_SZ`` stands for the value of a knob at the best time. The number is None if nothing was
+    measured.
     """
     if " / " in column:
         slow, fast = (ours_for(outcome, graph, part)[0] for part in column.split(" / "))
@@ -148,9 +149,9 @@ def significant(value: float) -> str:
 
 
 def best_times(outcome: Outcome) -> list[Table]:
-    """Returns a table of the best time of every series on every graph.
+    """Returns a list with one table: the best time of every series on every graph.
 
-    Returns an empty list if the experiment has drawings and none of them shows times.
+    The list is empty if the experiment has drawings and none of them shows times.
     """
     drawings = outcome.experiment.drawings
     if drawings and not any(drawing.shows_times for drawing in drawings):

@@ -182,7 +182,8 @@ class Rows:
 
     @property
     def ms(self) -> float:
-        """The time in ms of the fastest configuration: the median over sources of the fastest repeat."""
+        """The time in ms of the fastest configuration. The time from a source is the time of its fastest
+        repeat. The result is the median over all sources."""
         return float(self._best()["search_ms"].iloc[0])
 
     @property
@@ -200,8 +201,9 @@ class Rows:
 
     @property
     def typical_each(self) -> dict[str, float]:
-        """The time in ms of each variant as the median over sources of the median repeat. ``best_each``
-        explains the choice of configurations and their order."""
+        """The time in ms of each variant. The time from a source is the median of its repeats. The time of
+        the variant is the median over all sources. ``best_each`` explains the choice of configurations and
+        their order."""
         return self._each("median_ms")
 
     def _each(self, column: str) -> dict[str, float]:
@@ -215,7 +217,8 @@ class Rows:
 
     @property
     def typical_ms(self) -> float:
-        """The time in ms of the fastest configuration: the median over sources of the median repeat."""
+        """The time in ms of the fastest configuration. The time from a source is the median of its repeats.
+        The result is the median over all sources."""
         return float(self._best()["median_ms"].iloc[0])
 
     @property
@@ -498,8 +501,8 @@ def _present_code(folder: Path) -> Callable[[str, str, str], set[str]]:
     """Returns a function that takes a variant, a backend and knobs, and returns the hashes of the present
     code.
 
-    The function returns one hash for each CUDA compiler that the records below ``folder`` name. It returns an
-    empty set for backends without CUDA, and for programs of other authors.
+    The function returns one hash for each CUDA compiler that the records of runs below ``folder`` name. It
+    returns an empty set for a variant that is unknown here, and for every backend except ``cuda``.
     """
     files = (
         file.with_name(file.name.replace(".runs.jsonl", ".csv")) for file in folder.rglob("*.runs.jsonl")

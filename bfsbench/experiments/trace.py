@@ -2,7 +2,7 @@
 Massively Parallel Processors*), and along a route through a maze.
 
 The emulator runs threads one after the other. If several threads can give a vertex its level, the first
-thread that runs gives it. On a GPU another thread may be first, but the vertex gets this level, too. The
+thread that runs gives it. On a GPU another thread may be first, but it gives the vertex the same level. The
 route through a maze is a path of a breadth-first tree, followed back from the last cell.
 
 ``trace_tables`` makes tables of the book's example graph. They show its matrix, three formats, the levels
@@ -185,8 +185,8 @@ def _prepared(device: CpuDevice, graph: Graph, name: str, block: int) -> KernelV
 
 
 def _launches(device: CpuDevice, search: KernelVariant, source: int) -> list[dict[int, list[Access]]]:
-    """Runs a search. Returns the memory accesses of each launch, as a dictionary by the index of the
-    block."""
+    """Runs a search. Returns one dictionary per launch, from the index of each block to the block's memory
+    accesses."""
     search.reset(source)
     with device.traced() as accesses:
         search.traverse(source)

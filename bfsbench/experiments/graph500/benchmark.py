@@ -306,9 +306,10 @@ class Benchmark:
     def run(self, writer: ResultWriter, advance: Callable[[], None]) -> Graph500Outcome:
         """Searches from each source once. Returns the results.
 
-        One search that is not timed comes first, as in Graph500's own program. Each row is written when its
-        search ends, even if the search fails. ``advance`` is called after each search. Raises
-        WrongResultError or DeviceError if a search fails.
+        As in Graph500's own program, an additional search comes first. It is checked, but not reported. A row
+        is written when a search ends, even if the search fails. ``advance`` is called after each reported
+        search. Raises WrongResultError or DeviceError if a search fails, and WrongResultError if a kernel has
+        written into the graph.
         """
         asked, built, search = self._asked, self.built, self._search
         sources = choose_sources(built.graph, NUM_SOURCES, SEED)
@@ -338,8 +339,8 @@ class Benchmark:
     def _row(self, point: Point, milliseconds: float, tree: Tree) -> dict[str, str]:
         """Returns the row of one search.
 
-        ``prepare_ms`` is the construction time. ``mteps_graph500`` counts the listed edges with both ends in
-        the tree.
+        ``prepare_ms`` is the construction time. ``mteps_graph500`` is the rate in millions of edges per
+        second. The edges are those in the list of edges whose two ends are in the tree.
         """
         times = {k: v for k, v in sample_columns([milliseconds], [0]).items() if not k.startswith("wall")}
         return {
@@ -356,8 +357,8 @@ class Benchmark:
 def run(asked: Asked, path: Path, advance: Callable[[], None]) -> Graph500Outcome:
     """Runs the benchmark, and writes rows to ``path`` as they are made. Returns the results.
 
-    ``advance`` is called after each search. Raises UsageError if the file exists or the settings do not work.
-    Raises WrongResultError or DeviceError if a search fails.
+    ``advance`` is called after each reported search. Raises UsageError if the file exists or the settings do
+    not work. Raises WrongResultError or DeviceError if a search fails.
     """
     with closing(ResultWriter(path, resume=False)) as writer:
         session = Session(None if asked.variant.host else asked.backend, asked.schedule_seed)
