@@ -111,11 +111,12 @@ def _best(kind: Kind, levels: pd.DataFrame | None, known: Mapping[Hashable, floa
 
 
 def _times_best(kind: Kind) -> pd.DataFrame:
-    """Returns one row per search. Its column ``times_best`` is the search's time divided by the best time on
-    the graph.
+    """Returns one row for each search and graph. The column ``times_best`` is the search's time divided by
+    the best time of any search on the graph.
 
-    Searches that lack a time from a source of the graph are left out (see ``comparable``). The values are NaN
-    for emulated kernels.
+    All times on a graph are from the same sources and of equally many repeats. Searches that lack a time from
+    one of these sources are left out (see ``comparable``). The column is NaN for emulated kernels, and on a
+    graph whose best time is 0.
     """
     whole = fastest(kind.comparable, SETTING)
     least = whole.groupby([*GRAPH])["search_ms"].transform("min")
@@ -128,7 +129,7 @@ _POINT = ("graph", "variant", "backend", *SHAPE)
 
 
 def _totals(steps: pd.DataFrame, names: list[str]) -> pd.DataFrame:
-    """Add the values of a run's steps, for each column in ``names``. Returns one row per configuration, with
+    """Adds the values of a run's steps, for each column in ``names``. Returns one row per configuration, with
     the median of these sums over the sources.
 
     The sum of a run is NaN if a step of the run has no number.
@@ -179,7 +180,7 @@ def _note_on_sources(family: Family) -> str:
 
 def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
     """Returns the columns that the text layout shows, such as times, rates and counts. With several sources,
-    it shows fewer rates."""
+    it shows only rates that have quartiles, unless it is ``brief``."""
     totals = [*(column.name for column in kind.family.profile if column.total), RECORDED]
     if kind.emulated:
         return ["points", "failed", *totals]
@@ -195,6 +196,7 @@ def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
 
 def _drawings(frame: pd.DataFrame, kind: Kind, brief: bool) -> list[Table]:
     """Returns the text layout of a table of best times: one table per graph, with variants sorted by time.
+    Emulated kernels are sorted by the times recorded on the project's own GPU.
 
     Columns without information are left out.
     """
@@ -283,8 +285,9 @@ _IN_BRIEF = "Of each graph the fastest search is drawn; --table heatmap draws al
 
 
 def heat_maps(results: Results, *, brief: bool = False) -> list[Table]:
-    """Returns up to three tables of times: with warm caches, with cold caches, and of emulated kernels. Each
-    table has one row per variant, graph, grid and block. Tables without rows are left out.
+    """Returns up to three tables of times for each family of problems: with warm caches, with cold caches,
+    and of emulated kernels. Each table has one row per variant, graph, grid and block. Tables without rows
+    are left out, but if all are, one empty table is returned.
 
     The text layout shows the times as matrices of grid by block. If ``brief`` is true, it shows only the
     fastest variant of each graph.

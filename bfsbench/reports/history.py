@@ -130,8 +130,9 @@ class _Verdicts:
         self._between = cache(self._compared)
 
     def of(self, history: pd.DataFrame) -> Iterator[str]:
-        """Yields one verdict per commit of a search: whether its time is slower, faster or the same as at the
-        previous commit. The first verdict is empty."""
+        """Yields one verdict per commit of a search: the verdict of ``compare`` on this commit against the
+        previous commit. The first verdict is empty. If no verdict holds for more than half of the sources,
+        UNDECIDED is yielded."""
         import pandas as pd
 
         axes = ("graph", "variant", "backend", *SHAPE)

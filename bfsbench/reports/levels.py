@@ -23,7 +23,8 @@ def read_levels(paths: Iterable[Path | str]) -> pd.DataFrame:
 
     The frame is empty if there are no profiles. Its columns are ``PROFILE_COLUMNS``, then the columns of
     families of problems, then ``file``. Columns of numbers are float64, with NaN for an empty cell. All other
-    columns are text. Raises InputError if a file is missing or malformed.
+    columns are text. A result file without level profiles beside it is skipped, even if it does not exist.
+    Raises InputError for a folder without result files, and for malformed level profiles.
     """
     from bfsbench.rows.reading import read_tables  # imported here because it imports NumPy
 

@@ -215,10 +215,10 @@ def settings_of(knobs: pd.Series[str]) -> pd.Series[str]:
 
 
 def search_names(levels: pd.DataFrame) -> pd.Series[str]:
-    """Returns a name for each row's search.
+    """Returns a name for each row's search: the label of its series, followed by the row's settings.
 
-    The name is the label of the search's series. If the series has several grids, blocks or knob values, they
-    follow the label.
+    The settings are the values of knobs, grid and block. A setting is named only if it has several values
+    among the rows with this label.
     """
     names = levels["label"]
     for _, rows in levels.groupby("label"):

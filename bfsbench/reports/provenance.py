@@ -238,8 +238,8 @@ def graph_counts(results: Results) -> list[Table]:
 
 def failed_points(results: Results) -> list[Table]:
     """Returns a table that counts the rows without a time by graph, variant, backend, status and reason. The
-    most frequent combinations come first. The column ``of`` counts all rows of the variant on the graph, so
-    that a reader sees whether a search failed from every source."""
+    most frequent combinations come first. The column ``of`` counts all rows of the variant and backend on the
+    graph, so that a reader sees whether a search failed from every source."""
     rows = results.rows
     failed = rows[rows["status"] != "ok"]
     by = ["status", "graph", "variant", "backend", "reason"]

@@ -39,12 +39,14 @@ EMULATED = "_emulated"
 DAY = len("2026-11-21")
 """Number of a time's characters that give its day."""
 STATISTIC = "the median over sources of the fastest repeat"
-"""The meaning of ``search_ms`` in rows that are combined over sources. Tables, pictures, pages and texts
-quote it."""
+"""The meaning of ``search_ms`` in rows that are combined over sources: for each source the fastest repeat is
+taken, and then the median over all sources. Tables, pictures, pages and texts quote this phrase."""
 TYPICAL = "the median over sources of the median repeat"
-"""The meaning of ``median_ms`` in rows that are combined over sources."""
+"""The meaning of ``median_ms`` in rows that are combined over sources: for each source the median of the
+repeats is taken, and then the median over all sources."""
 SPEED_UP = "the median over sources, of fastest repeats"
-"""The meaning of ``speedup`` in rows that are combined over sources."""
+"""The meaning of ``speedup`` in rows that are combined over sources: for each source the ratio of the fastest
+repeats is taken, and then the median over all sources."""
 
 _SEARCH = [*GRAPH, "source", "host", "host_cpu"]
 """A speed-up compares two rows only if these columns are equal."""
@@ -66,7 +68,7 @@ class Kind:
     rows: pd.DataFrame
 
     also: ClassVar[tuple[str, ...]] = ()
-    """Further columns by which configurations are told apart."""
+    """Further columns whose values distinguish configurations."""
 
     @property
     def emulated(self) -> bool:
@@ -81,7 +83,8 @@ class Kind:
 
     @cached_property
     def launches(self) -> pd.DataFrame:
-        """One row per configuration with a block size. Rows without a block size do not affect it."""
+        """One row per configuration with a block size. Configurations without a block size do not compete
+        with them."""
         return _of_most_sources(self._combined[self._combined["block"].notna()], self.also)
 
     @cached_property
@@ -140,7 +143,7 @@ class Results:
 
 def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
     """Splits rows by family, and each family into rows measured with warm caches, with cold caches, and
-    emulated rows.
+    emulated rows. Outdated rows are left out (see ``of_latest_code``).
 
     Yields the parts that are not empty. If there are no rows, it yields one empty part of the default family.
     """
@@ -259,19 +262,19 @@ def configurations(
     (grid, block and knobs) and ``also``. ``rows`` belong to one ``family`` of problems, by default the family
     of the first row.
 
-    The other columns are:
+    The other columns combine one value per source. Unless the list says otherwise, they hold the median of
+    these values:
 
     - ``sources``: the number of sources;
     - ``repeats``: the smallest number of repeats from any source, or 0 if the rows do not have it;
-    - ``search_ms``: the median over sources of the fastest sample;
-    - ``median_ms``: the median over sources of the median sample;
-    - ``spread``, ``typical``: medians over sources of slowest / fastest and of median / fastest sample;
-    - the family's figures, such as rates in edges per second;
-    - ``prepare_ms``: the median over sources. It is NaN for older rows, in which the column means something
-      else;
-    - ``compile_ms``: the largest over sources;
-    - ``speedup``: the median over sources of the time of ``baseline`` / this time. ``baseline`` is a host
-      program, by default the family's. It is NaN unless both times were measured on one machine.
+    - ``search_ms``: the fastest sample from a source;
+    - ``median_ms``: the median of the samples from a source;
+    - ``spread``, ``typical``: slowest / fastest sample, and median / fastest sample from a source;
+    - the family's figures, such as rates in edges per second (see ``Figure`` for their combination);
+    - ``prepare_ms``: the preparation. It is NaN for older rows, in which the column means something else;
+    - ``compile_ms``: the compilation, and of all sources the largest value;
+    - ``speedup``: the time of ``baseline`` / this time. ``baseline`` is a host program, by default the
+      family's. The speed-up is NaN unless both times were measured on one machine.
 
     If a configuration was measured more than once from a source, its fastest row counts. A configuration is
     left out if it lacks a time from a source of its search, because its median would be over other sources.
@@ -280,7 +283,8 @@ def configurations(
 
 
 def _of_most_sources(frame: pd.DataFrame, also: Sequence[str] = ()) -> pd.DataFrame:
-    """Returns the rows of ``frame`` that have a time from every source of their search."""
+    """Returns the configurations in ``frame`` that have times from as many sources as any configuration of
+    their search."""
     most = frame.groupby([*SETTING, *also], dropna=False)["sources"].transform("max")
     return _where(frame["sources"] == most, frame)
 
@@ -328,7 +332,10 @@ def _combined(
 
 
 def _complete(rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows of the configurations that have a time from every source from which they were run."""
+    """Removes the rows of incomplete configurations, and returns the other rows.
+
+    A configuration is incomplete if it failed from a source, and no other row has a time from this source.
+    """
     failed = rows["status"] != "ok"
     if not failed.any():
         return rows
@@ -496,8 +503,7 @@ def sources_of(rows: pd.DataFrame, by: str | list[str]) -> dict[Hashable, list[i
 def short_names(graphs: Iterable[str]) -> dict[str, str]:
     """Returns a short name for each graph, by its full name.
 
-    Options behind a colon and parameters in brackets are left out, unless two short names would then be
-    equal.
+    Options after a colon and parameters in brackets are left out, unless two short names would then be equal.
     """
     found = {}
     graphs = list(dict.fromkeys(graphs))

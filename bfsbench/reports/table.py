@@ -72,7 +72,7 @@ class Table:
 
     @property
     def drawn(self) -> tuple[Table, ...]:
-        """The tables that people see: ``drawings`` if there are any, else this table without its title and
+        """The tables that people see: ``drawings`` or, if that is None, this table without its title and
         notes."""
         return (replace(self, title="", notes=(), legend=()),) if self.drawings is None else self.drawings
 

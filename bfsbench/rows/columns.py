@@ -31,7 +31,7 @@ OUTCOME = (
     "samples_discarded",  # number of samples that were taken again because the device throttled
     "energy_j",  # energy of one run in joules, of the whole board; empty unless requested
     "power_w",  # mean power in watts while the energy was measured
-    "kernel_ms",  # time in which a kernel ran, in one traced run; empty unless requested
+    "kernel_ms",  # time in which at least one kernel ran, in one traced run; empty unless requested
     "kernel_launches",  # number of kernels in the traced run; each kernel of a CUDA graph counts
     "method",  # measuring options that are not defaults, such as warmup=3; then sources=RULE
     "warnings",  # warnings about the samples, separated by '; '

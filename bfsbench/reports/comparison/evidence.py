@@ -9,11 +9,11 @@ verdict, but it cannot cause a difference.
 
 Unchanged code can look slower or faster for two reasons. First, times of two processes differ by more than
 the repeats within one process. This run-to-run noise is estimated from configurations that were measured in
-several runs. If too few were, it is estimated from the ratios themselves, within bounds, as if no code had
-changed. Second, some of 500 compared configurations differ by chance. The method of Benjamini and Hochberg
-(1995) bounds the share of these chance findings among all configurations that are called slower or faster.
-The method sorts the p-values. The k-th smallest of m p-values suffices if it is at most k / m of the allowed
-rate.
+several runs. If there are too few of these, it is estimated from the ratios themselves, within bounds, as if
+no code had changed. Without enough ratios, a usual value is assumed. Second, some of many compared
+configurations differ by chance. The method of Benjamini and Hochberg (1995) bounds the share of these chance
+findings among all configurations that are called slower or faster. The method sorts the p-values. The k-th
+smallest of m p-values suffices if it is at most k / m of the allowed rate.
 """
 
 import math
@@ -154,7 +154,8 @@ def run_to_run_noise(points: Sequence[Evidence], most: float = MOST_NOISE) -> fl
     """Returns the estimated standard deviation of the logarithm of the ratio of two runs of unchanged code.
 
     If too few configurations have several runs per side, the deviation is estimated from the ratios of all
-    configurations in ``points``. This estimate is at most ``most``.
+    configurations in ``points``. This estimate is at most ``most``. If there are fewer than ENOUGH_POINTS
+    configurations, USUAL_NOISE is returned. The result is never below LEAST_NOISE.
     """
     freedom = sum(point.degrees_of_freedom for point in points)
     if freedom >= ENOUGH_POINTS:

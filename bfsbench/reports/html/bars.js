@@ -1,9 +1,9 @@
-/* The best time of each search on one graph, as bars. */
+/* Draws the best time of each search on one graph, as bars. */
 
-const LINEAR_UP_TO = 20; // longest / shortest time up to which bars begin at 0
-const SHORTEST = 1.6; // ratio that the bar of the best stands for on a logarithmic scale
+const LINEAR_UP_TO = 20; // largest ratio of the longest to the shortest time for which bars begin at 0
+const SHORTEST = 1.6; // on a logarithmic scale, the bar of the best search is as long as for this ratio
 
-/* Of a kind's searches on the graph; nothing where it has no time. */
+/* Returns the bars of a kind's searches on the graph, or null if none of them has a time. */
 function barsOf(kind, title) {
   if (kind.emulated) return null; // the table of best times has their counts
   const place = kind.graphs.findIndex((graph) => graph.title === title);
@@ -25,7 +25,7 @@ function barsOf(kind, title) {
     element("div", { className: "bars" }, ...found.flatMap((one) => bar(one, length(one.cell.ms), one.cell.ms / least))));
 }
 
-/* Whether a search has a time there, not a reason for having none. */
+/* Returns whether a cell holds a time. Otherwise it holds the reason why there is none, or null. */
 function isTimed(cell) {
   return cell !== null && typeof cell === "object";
 }

@@ -1,4 +1,4 @@
-/* The picture of level profiles: a panel a quantity, one above another, over levels. */
+/* Draws level profiles: one panel per quantity, one above another. The horizontal axis has the levels. */
 
 const CHART = { left: 70, right: 14, top: 24, gap: 34, panel: 150, below: 40 };
 
@@ -23,7 +23,7 @@ function profileChart(profiles) {
   return chart;
 }
 
-/* 1, 2 or 5 times a power of ten, at least `least`. */
+/* Returns the smallest number of the form 1, 2 or 5 times a power of ten that is at least `least`. */
 function niceStep(least) {
   const power = 10 ** Math.floor(Math.log10(least));
   return [1, 2, 5, 10].map((digit) => digit * power).find((step) => step >= least);
@@ -55,12 +55,13 @@ function profilePanel(profiles, chart, { key, label }, top, across) {
   }
 }
 
-/* Powers of ten that fit beside an axis. */
+/* Returns a power of ten as a text that is short enough to stand beside an axis. */
 function compact(value) {
   return value >= 1e6 ? `${shown(value / 1e6)} M` : shown(Number(value.toPrecision(3)));
 }
 
-/* A line at the level nearest to the pointer, or moved by arrow keys, and its values. */
+/* Adds a vertical line at the level nearest to the pointer, which arrow keys move, too. Calls `profiles.tell`
+   with the level, which shows the level's values. */
 function follow(profiles, chart, across, last, bottom) {
   const cursor = drawing("line", { class: "cursor", y1: CHART.top, y2: bottom, visibility: "hidden" });
   chart.append(cursor);

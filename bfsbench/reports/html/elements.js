@@ -1,4 +1,4 @@
-/* Building blocks: elements, numbers as people read them, lists to choose from. */
+/* Functions that other scripts use: they make elements, write numbers for people, and make lists to choose from. */
 
 function element(name, properties = {}, ...children) {
   const made = document.createElement(name);
@@ -10,7 +10,7 @@ function element(name, properties = {}, ...children) {
   return made;
 }
 
-/* A name that may be broken behind its parts, and not inside a word. */
+/* Returns a name that may be broken after punctuation, but not inside a word. */
 function breakable(name) {
   const made = document.createDocumentFragment();
   for (const part of name.split(/(?<=[:,=_(-])/)) made.append(part, element("wbr"));
@@ -29,25 +29,25 @@ const PLAIN = new Intl.NumberFormat("en", { useGrouping: false, maximumFractionD
 const FOUR_DIGITS = new Intl.NumberFormat("en", { minimumSignificantDigits: 4, maximumSignificantDigits: 4 });
 const THREE_DIGITS = new Intl.NumberFormat("en", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
 
-/* Text as it is, whole numbers in full, thousands set apart in long ones. */
+/* Returns a value as text. Numbers have all digits, and numbers from 10,000 on have commas between thousands. */
 function shown(value) {
   if (value === null || value === undefined) return "";
   if (typeof value !== "number") return String(value);
   return (value >= 10000 ? GROUPED : PLAIN).format(value);
 }
 
-/* A measured number with four significant digits. */
+/* Returns a measured number as text with four significant digits. */
 function measured(value) {
   return value === null || value === undefined ? "" : FOUR_DIGITS.format(value);
 }
 
-/* A ratio with three significant digits, large ones without a fraction. */
+/* Returns a ratio as text with three significant digits. A ratio above 999 is rounded to a whole number. */
 function times(ratio) {
   if (ratio === null || ratio === undefined) return "";
   return ratio >= 999.5 ? GROUPED.format(Math.round(ratio)) : THREE_DIGITS.format(ratio);
 }
 
-/* Grid, block and knobs in words. */
+/* Returns the grid, block and knobs of a cell in words. */
 function launchOf({ grid, block, knobs }) {
   return [grid && `grid ${grid}`, block && `block ${block}`, knobs].filter(Boolean).join(", ");
 }
@@ -56,14 +56,14 @@ function distinct(values) {
   return [...new Set(values)];
 }
 
-/* A labelled list; `changed` is called with the choice. */
+/* Returns a list to choose from, with a label. `changed` is called with the choice. */
 function chooser(label, names, changed) {
   const select = element("select", {}, ...names.map((name) => element("option", { value: name }, name)));
   select.addEventListener("change", () => changed(select.value));
   return { node: element("label", {}, label, select), select };
 }
 
-/* Replaces the names of a list and keeps the choice if it is still there. */
+/* Replaces the names in a list. The choice stays if the new names contain it. */
 function offer(select, names) {
   const before = select.value;
   select.replaceChildren(...names.map((name) => element("option", { value: name }, name)));
@@ -77,7 +77,7 @@ function section(id, title, ...children) {
   return made;
 }
 
-/* Colours a cell by a ratio to the best: from 1 to `darkest` and more. */
+/* Colours a cell by the ratio of its time to the best time. Ratios from `darkest` on have the darkest colour. */
 function shade(cell, ratio, darkest) {
   const share = Math.min(1, Math.log(ratio) / Math.log(darkest));
   cell.style.setProperty("--share", `${(100 * share).toFixed(1)}%`);
@@ -86,9 +86,9 @@ function shade(cell, ratio, darkest) {
   cell.classList.toggle("best", ratio === 1);
 }
 
-const DEEP = 0.42; // share of the dark colour from which numbers are white
+const DEEP = 0.42; // in cells with more than this share of the dark colour, numbers are white
 
-/* Cells of a table share one stop of the tab key; arrow keys move among those that have a tabIndex. */
+/* Lets the tab key stop at only one cell of a table. Arrow keys move between cells that have a tabIndex. */
 function moveByArrows(table) {
   const moves = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
   table.addEventListener("focusin", ({ target }) => target.tagName === "TD" && makeStop(table, target));
@@ -104,7 +104,7 @@ function moveByArrows(table) {
   });
 }
 
-/* Makes a cell the one that the tab key stops at. */
+/* Makes a cell the only cell of the table at which the tab key stops. */
 function makeStop(table, cell) {
   for (const other of table.querySelectorAll('td[tabindex="0"]')) other.tabIndex = -1;
   if (cell) cell.tabIndex = 0;

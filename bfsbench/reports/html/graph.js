@@ -1,4 +1,4 @@
-/* One graph at a time: its bars, heat maps and level profiles. */
+/* The section for one graph, which the reader chooses: its bars, heat maps and level profiles. */
 
 class OneGraph {
   constructor(data) {

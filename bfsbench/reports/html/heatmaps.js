@@ -1,6 +1,6 @@
-/* Time over grid and block on one graph: choose a search, point at a cell for its details. */
+/* The time over grid and block on one graph. The reader chooses a search, and points at a cell for its details. */
 
-/* Times the best at which the colours of a map end: the worst of the map, within limits. */
+/* Returns the ratio to the best time that has the darkest colour: the worst ratio of the map, within limits. */
 function darkestOf(times) {
   return Math.min(10, Math.max(1.25, Math.max(...times) / Math.min(...times)));
 }
@@ -22,7 +22,7 @@ class HeatMaps {
       this.points);
   }
 
-  /* The largest map first. */
+  /* Offers these maps, and shows the largest of them first. */
   show(maps) {
     this.maps = maps;
     this.node.hidden = !maps.length;
@@ -49,7 +49,7 @@ class HeatMaps {
   }
 }
 
-/* `tell` gets the grid, block and description of a cell that is pointed at. */
+/* Returns the table of a map. `tell` is called with the grid, block and description of a cell at which the reader points. */
 function mapTable(map, tell) {
   const times = timesOf(map);
   const [best, darkest] = [Math.min(...times), darkestOf(times)];

@@ -1,6 +1,6 @@
-/* Searches by graphs: ratios to the best of each graph, the best searches first. */
+/* The matrix of searches by graphs: ratios to the best time of each graph. The best searches come first. */
 
-const MATRIX_DARKEST = 30; // times the best at which the colour ends
+const MATRIX_DARKEST = 30; // the ratio to the best time that has the darkest colour
 
 class Matrix {
   constructor(kind, chosen) {
@@ -27,17 +27,17 @@ class Matrix {
 
   note() {
     const left = this.kind.graphs.length - this.graphs.length;
-    const alone = left ? ` ${left} ${left === 1 ? "graph is" : "graphs are"} left out: with times of one search alone, or searched from another number of sources than most.` : "";
-    const fewer = this.lacking() ? ` Searches that lack graphs come after those with more: their means are over fewer, perhaps easier ones; "times ${this.searches[0].name}" is over the graphs of both.` : "";
-    return `Time over that of the best search of the graph, and its geometric mean over graphs. A time is ${this.kind.statistic}, of equally many repeats; "by medians": ${this.kind.typical}.${fewer}${alone}`;
+    const alone = left ? ` ${left} ${left === 1 ? "graph is" : "graphs are"} left out, because only one search has times, or because the number of sources is unusual.` : "";
+    const fewer = this.lacking() ? ` Searches with times on fewer graphs come later: their means are over fewer graphs, which may be easier; "times ${this.searches[0].name}" is over the graphs on which both searches have times.` : "";
+    return `Each time is divided by the time of the best search of the graph; the mean is geometric, over graphs. A time is ${this.kind.statistic}, of equally many repeats; "by medians": ${this.kind.typical}.${fewer}${alone}`;
   }
 
-  /* Whether some search has no time to compare on some graph. */
+  /* Returns whether a search lacks a comparable time on any graph. */
   lacking() {
     return this.searches.some((search) => search.graphs < this.graphs.length);
   }
 
-  /* What a search has beside its ratios. */
+  /* Returns the columns beside the ratios, such as the geometric mean. */
   figures() {
     const run = (search) => this.graphs.filter(({ place }) => search.cells[place]).length; // with a time or without
     const figures = [
@@ -70,7 +70,7 @@ class Matrix {
       ...this.graphs.map((graph) => button(element("span", { className: "graph" }, breakable(graph.short)), `${graph.title}, ${graph.searched}: sort by it`, graph))));
   }
 
-  /* By a column, the least first; by the mean, as they are given. */
+  /* Sorts the searches by a column, with the least value first. Sorting by the mean keeps their given order. */
   sort(column) {
     for (const other of [...this.columns, ...this.graphs]) other.header.removeAttribute("aria-sort");
     column.header.setAttribute("aria-sort", "ascending");
@@ -109,7 +109,7 @@ class Matrix {
     cell.addEventListener("click", () => this.chosen(graph.title));
     cell.addEventListener("keydown", (event) => {
       if (event.key !== "Enter") return;
-      event.preventDefault(); // the list of graphs gets the focus, and is not to open
+      event.preventDefault(); // the list of graphs gets the focus, but must not open
       this.chosen(graph.title);
     });
     return cell;

@@ -1,9 +1,9 @@
-/* Puts the page together from its data: the matrix, one graph at a time, tables. */
+/* Builds the page from its data: the matrix, the section for one graph, and the tables. */
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const TABLES = {};
 
-/* Shows those of all points that have these values. */
+/* Shows the rows with these values in the table of all points. */
 function showPoints(values) {
   TABLES.points.only(values);
 }
@@ -23,7 +23,7 @@ if (DATA.warnings.length) {
     ...DATA.warnings.map((text) => element("p", { className: "warning" }, `Warning: ${text}.`))));
 }
 for (const kind of DATA.kinds) {
-  // Times of emulated kernels say nothing of how fast a search is.
+  // Times of emulated kernels do not show how fast a search is.
   if (!kind.emulated && kind.graphs.some((graph) => graph.compared)) new Matrix(kind, (title) => graph.choose(title));
 }
 const graph = new OneGraph(DATA);

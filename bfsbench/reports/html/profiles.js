@@ -1,6 +1,7 @@
-/* Level profiles of several searches on one graph: a colour a search, a shape a kernel; a cursor shows a level's values. */
+/* Level profiles of several searches on one graph. Each search has a colour, and each kernel has a shape. A
+   cursor shows the values of a level. */
 
-const SHAPES = [ // around x, y, each about as large to the eye
+const SHAPES = [ // functions that return a path around x, y; all shapes look about equally large
   (x, y, r) => `M${x - r},${y}a${r},${r} 0 1,0 ${2 * r},0a${r},${r} 0 1,0 ${-2 * r},0`,
   (x, y, r) => `M${x - r},${y - r}h${2 * r}v${2 * r}h${-2 * r}z`,
   (x, y, r) => `M${x},${y - 1.3 * r}l${1.2 * r},${2.3 * r}h${-2.4 * r}z`,
@@ -12,7 +13,7 @@ const SHAPES = [ // around x, y, each about as large to the eye
 ];
 const SEARCH_COLOURS = 8; // --search-0 and so on in page.css
 const SELECTED_AT_FIRST = 6;
-const MARKED_UP_TO = 150; // levels
+const MARKED_UP_TO = 150; // largest number of levels for which each level has a mark
 const QUANTITIES = [
   { key: "frontier_size", label: "frontier (vertices)", unit: "vertices", text: shown },
   { key: "edges_inspected", label: "inspected (arcs)", unit: "arcs", text: shown },
@@ -29,7 +30,7 @@ class Profiles {
     this.sources = chooser("source", [], () => this.list());
     this.node = element("div", { id: "profiles" },
       element("h3", {}, "Level profiles"),
-      element("p", { className: "note" }, "From a run of its own that is not among the timed ones; the last level of a launch also has what launching took."),
+      element("p", { className: "note" }, "Measured in a separate run, which is not among the timed runs. The last level of a launch includes the time of launching."),
       element("div", { className: "controls" }, this.sources.node),
       this.legend,
       this.kernels,
@@ -49,7 +50,7 @@ class Profiles {
     this.list();
   }
 
-  /* The searches from the source that is chosen, each at its fastest launch first. */
+  /* Lists the searches from the chosen source. Searches at their fastest grid and block come first. */
   list() {
     const found = this.profiles.filter(({ source }) => String(source) === this.sources.select.value);
     const sorted = [...found.filter(({ fastest }) => fastest), ...found.filter(({ fastest }) => !fastest)];
@@ -80,7 +81,7 @@ class Profiles {
     this.holder.replaceChildren(...(this.shown.length ? [profileChart(this)] : []));
   }
 
-  /* The values of a level, a line a search. */
+  /* Shows the values of a level, with one line per search. */
   tell(level) {
     const lines = this.shown.map(({ profile, colour }) => {
       const place = profile.level.indexOf(level);

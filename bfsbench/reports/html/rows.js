@@ -1,13 +1,13 @@
-/* The rows of a long table, a line each: of many, only those in view are in the document. */
+/* The rows of a table, one line each. If there are many rows, the document holds only the rows in view. */
 
-const ROW_HEIGHT = 29; // px, as page.css has it
-const DRAWN_WHOLE = 200; // rows up to which all are in the document
-const PRINTED = 500;
-const BEYOND = 20; // rows above and below the view that are drawn with it
+const ROW_HEIGHT = 29; // px; page.css has the same height
+const DRAWN_WHOLE = 200; // up to this number, all rows are in the document
+const PRINTED = 500; // largest number of rows that are printed
+const BEYOND = 20; // rows above and below the view that are also in the document
 const ON_PAPER = matchMedia("print");
 
 class Rows {
-  /* `line` makes the element of a row. */
+  /* `line` is a function that returns the element of a row. */
   constructor(scroll, body, line) {
     this.scroll = scroll;
     this.body = body;
@@ -38,14 +38,14 @@ class Rows {
     this.drawn = [from, to];
     const lines = this.rows.slice(from, to).map((row, place) => {
       const line = this.line(row);
-      line.setAttribute("aria-rowindex", from + place + 2); // the head is the first
+      line.setAttribute("aria-rowindex", from + place + 2); // indices start at 1, and the header has index 1
       return line;
     });
     const after = ON_PAPER.matches ? 0 : this.rows.length - to;
     this.body.replaceChildren(...space(from), ...lines, ...space(after));
   }
 
-  /* The first and last row that must be in the document. */
+  /* Returns the range of rows that must be in the document: the first index, and the index after the last. */
   range() {
     const count = this.rows.length;
     if (ON_PAPER.matches) return [0, Math.min(count, PRINTED)];
@@ -55,7 +55,7 @@ class Rows {
   }
 }
 
-/* A row as high as those that are not in the document. */
+/* Returns an empty row that is as high as `rows` rows which are not in the document. Returns [] for 0 rows. */
 function space(rows) {
   if (!rows) return [];
   const cell = element("td", { colSpan: 1000 });

@@ -1,13 +1,13 @@
-/* Tables that sort by a click on a header and filter by words and by lists. */
+/* Tables that the reader can sort by a click on a header, and filter by words and by lists. */
 
 const LISTED = ["graph", "variant", "backend", "status"];
-const FROZEN = ["graph", "variant"]; // where they come first
-const WIDEST = { graph: innerWidth < 1600 ? 34 : 56, variant: 26, search_ms_samples: 48 }; // characters; others at most WIDE
+const FROZEN = ["graph", "variant"]; // do not scroll sideways if they are the first columns
+const WIDEST = { graph: innerWidth < 1600 ? 34 : 56, variant: 26, search_ms_samples: 48 }; // largest widths in characters; WIDE for all other columns
 const WIDE = 120;
 const NARROW_PAGE = matchMedia("(max-width: 700px)");
 const COMPARE = new Intl.Collator("en", { numeric: true }).compare;
 
-const MINOR = [ // left out on paper
+const MINOR = [ // columns that are not printed
   "mteps_q1", "mteps_median", "mteps_q3", "mteps_graph500", "device", "search_ms_samples", "wall_ms", "reset_ms",
   "depth", "reached", "taken_at", "python", "schema", "throttled_rows",
 ];
@@ -19,7 +19,7 @@ class SortedTable {
     this.order = null; // {index, descending}
     this.exact = {}; // column's key -> value that rows must have
     this.words = [];
-    this.leads = table.name.startsWith("best"); // to points
+    this.leads = table.name.startsWith("best"); // each row has a button that leads to its points
     this.columns = table.columns.map((column, index) => this.column(column, index));
     this.body = element("tbody");
     this.count = element("span", { className: "count", role: "status" });
@@ -41,7 +41,7 @@ class SortedTable {
     return { ...column, text, width: this.width(column, index, text), className: names.filter(Boolean).join(" ") };
   }
 
-  /* In characters: that of the longest cell, the header in two lines. */
+  /* Returns a column's width in characters. The longest cell fits, up to a limit, and the header fits into two lines. */
   width({ key, label, number }, index, text) {
     let longest = 0;
     if (number) {
@@ -149,7 +149,7 @@ class SortedTable {
     const { index, descending } = this.order;
     const sign = descending ? -1 : 1;
     return rows.sort((a, b) => {
-      if (a[index] === null || b[index] === null) return (a[index] === null) - (b[index] === null); // last
+      if (a[index] === null || b[index] === null) return (a[index] === null) - (b[index] === null); // empty cells come last
       if (typeof a[index] === "number") return sign * (a[index] - b[index]);
       return sign * COMPARE(a[index], b[index]);
     });
@@ -175,7 +175,7 @@ class SortedTable {
     return element("tr", {}, ...cells);
   }
 
-  /* Leads from a number to the points it was made from. */
+  /* Returns a button that leads from a row to the points that its numbers were computed from. */
   origin(row) {
     const button = element("button", { type: "button" }, "points");
     button.addEventListener("click", () => {

@@ -50,8 +50,7 @@ def bars(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     graph.
 
     A bar starts at 1. A dot marks the best search, whose bar has no length. The time in ms stands beside each
-    bar. A line shows ``median_ms`` divided by the graph's best
-    ``search_ms``.
+    bar. A short vertical line shows ``median_ms`` divided by the graph's best ``search_ms``.
 
     All panels of a picture share one axis, which is logarithmic if ratios are large. All panels list the
     searches in one order, by the geometric mean of their ratios. Failed searches come last.

@@ -114,7 +114,7 @@ class Picture:
     figure: Figure
 
     def encoded(self, style: str) -> bytes:
-        """Returns the figure as the bytes of a file in one of FORMATS. Equal rows give equal bytes."""
+        """Returns the figure as the bytes of a file in one of FORMATS. Equal figures give equal bytes."""
         from matplotlib import style as styles
         from matplotlib.backend_bases import get_registered_canvas_class
 
