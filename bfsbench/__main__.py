@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
 _AGAIN_S = 0.02
-"""Seconds until a lost interrupt is sent again. By then, the code in which it was lost has ended."""
+"""Seconds until a lost interrupt is sent again. The destructor or callback that lost it has then ended."""
 
 
 def _end(_number: int, _frame: FrameType | None) -> Never:

@@ -125,9 +125,9 @@ def undisturbed() -> Iterator[None]:
     """Delay interrupts until the end of this ``with`` block. By then the caller knows every process that the
     block has started, and can close it.
 
-    Raises KeyboardInterrupt at the end if an interrupt came. SIGINT and SIGTERM are delayed only if the
-    program handles them in Python. A thread other than the main thread delays nothing, because Python handles
-    signals in the main thread only.
+    Raises KeyboardInterrupt at the end if an interrupt came. SIGTERM is delayed only if the program handles
+    it in Python. A thread other than the main thread delays nothing, because Python handles signals in the
+    main thread only.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

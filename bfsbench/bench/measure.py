@@ -40,8 +40,8 @@ and reading it takes time."""
 
 
 TIE = 0.01
-"""Two points count as equally fast if their medians' intervals together span at most this share of the lower
-median."""
+"""Two points count as equally fast if a range that holds the confidence intervals of both medians is no wider
+than this share of the lower median."""
 RETAKEN = 4
 """If a point takes at most n samples, at most RETAKEN * n more are discarded because the device throttled."""
 REST_S = 0.1
@@ -87,8 +87,8 @@ def contenders(times: Sequence[Sequence[float]]) -> list[int]:
     samples show which configuration is the fastest.
 
     ``times`` has the samples of each configuration. The configuration of lowest median comes first. Another
-    configuration may be faster if the confidence intervals of the two medians overlap. It is left out if the
-    two intervals together span at most TIE times the lowest median: it then counts as equally fast.
+    configuration may be faster if the confidence intervals of the two medians overlap. It is left out if both
+    intervals fit into a range of TIE times the lowest median: it then counts as equally fast.
     """
     best = min(range(len(times)), key=lambda place: statistics.median(times[place]))
     low, high = interval(times[best])
@@ -139,8 +139,8 @@ _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 
 
 class Machine:
-    """Reads the state of a device between samples, and flushes its caches. If the device is None, it flushes
-    the caches of the host, and the state has no values.
+    """Reads the state of a device between samples, and flushes the device's caches. If the device is None,
+    the state has no values, and the caches of the host are flushed.
     """
 
     def __init__(self, device: Device | None) -> None:
@@ -176,9 +176,8 @@ class Machine:
     def flush(self) -> None:
         """Evict the caches: write a new value to every byte of a large buffer.
 
-        The buffer has FLUSHED times the size of the L2 cache, or FLUSHED_BYTES if this size is unknown.
-
-        Before that, the L2 cache is allowed to evict lines that kernels have marked as persisting.
+        The buffer has FLUSHED times the size of the L2 cache, or FLUSHED_BYTES if this size is unknown. Lines
+        of the L2 cache that kernels have marked as persisting are first made evictable.
         """
         if self._device is not None:
             self._device.reset_persisting_l2()
@@ -300,10 +299,10 @@ def time_runs(
     and then whole runs.
 
     Each of ``runs`` solves a different problem. In each round, every run is timed once, until its samples
-    suffice for ``method``. No run is timed twice in succession: another run is executed untimed in between.
-    This is one of ``others`` or, if there are several, of ``runs``. ``begin`` is called with the index of
-    each run before work on this run begins. Returns one Timing per run. Raises WrongResultError if the answer
-    of any run is wrong.
+    suffice for ``method``. If possible, another run is executed between two samples of one run: the next of
+    ``runs``, or an untimed run from ``others`` or ``runs``. ``begin`` is called with the index of each run
+    before work on this run begins. Returns one Timing per run. Raises WrongResultError if the answer of any
+    run is wrong.
     """
     prepare_ms, compile_ms = variant.prepared_ms()
     clock = variant.clock()

@@ -76,8 +76,9 @@ class Pipe:
         """Return the number and the payload of the next message. If ``number`` is None, any number is
         accepted.
 
-        Raises TimeoutError if no bytes arrive within ``limit_s`` seconds, and EOFError if the pipe is closed
-        before a message begins. Raises DamagedError if the bytes are not a whole message with this number.
+        Raises TimeoutError if the message does not arrive within ``limit_s`` seconds, and EOFError if the
+        pipe is closed before a message begins. Raises DamagedError if the bytes are not a whole message with
+        this number.
         """
         deadline = time.monotonic() + limit_s
         magic, found, length, checksum = HEADER.unpack(self._read(HEADER.size, deadline, begun=False))

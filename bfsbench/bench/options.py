@@ -23,9 +23,9 @@ from bfsbench.backends import BACKENDS
 from bfsbench.support.errors import OptionError, UsageError, spelt, whole
 
 MOST = 1000
-"""The maximum number of samples of a point if noise or time decides how many are taken."""
+"""The default maximum number of samples of a point, if noise or time decides how many are taken."""
 MOST_TO_DECIDE = 100
-"""The maximum number of samples of a point with ``until_decided``."""
+"""The default maximum number of samples of a point with ``until_decided``."""
 FEWEST_FOR_NOISE = 6
 """The minimum number of samples that give a 95 % confidence interval of the median."""
 LONGEST_TIMEOUT_S = 1e6

@@ -123,7 +123,7 @@ class SourceChoice:
         return cls(_listed(given, published), 0, whole("seed", seed), published=published)
 
     def choose(self, graph: Graph) -> list[int | None]:
-        """Return the sources in a graph. If a problem of the family does not have exactly one source, the
+        """Return the sources in a graph. In a family whose problems have no source or several sources, the
         list has one item: the value of ``self.number``.
 
         Raises UsageError for a source that the graph does not have, and if sources must be chosen in a graph

@@ -31,7 +31,7 @@ from bfsbench.variants import find, find_family
 
 PROBLEMS_KEPT = 16
 OTHERS = 2
-"""The number of other sources whose searches precede timed searches."""
+"""The number of other sources from which untimed searches run between timed searches."""
 
 
 class Session:
@@ -44,8 +44,8 @@ class Session:
         self.device: Device | None = open_device(backend, schedule_seed) if backend else None
         self._graph: Graph | None = None
         self._copy: Graph | None = None
-        """A copy of the graph in memory that no other process can access. It is made before a program of
-        other authors is built."""
+        """A copy of the graph in memory that no other process can access. It is made when a program of other
+        authors first needs the graph. Such a program gets this copy."""
         self._on_device: DeviceGraph | None = None
         self._problems: OrderedDict[tuple[str, int | None], Problem] = OrderedDict()
         self._other_sources: dict[str, list[int]] = {}

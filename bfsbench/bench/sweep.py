@@ -133,8 +133,8 @@ class Output:
 
         ``origins`` has one entry per device of the sweep: the provenance columns that its new rows will have.
         Raises UsageError if a row is of another graph with the name of one of ``graphs``, or if its device
-        is like none of ``origins``. Rows of graphs with other names are accepted. Also raises UsageError if
-        level profiles are written and two of ``graphs`` have one name.
+        differs from all devices in ``origins``. Rows of graphs with other names are accepted. Also raises
+        UsageError if level profiles are written and two of ``graphs`` have one name.
         """
         self._origins = origins
         known: dict[str, set[str]] = {}
@@ -160,7 +160,7 @@ class Output:
 
 
 def _require_method(known: "KnownRows", method: Method, path: Path) -> None:
-    """Raise UsageError if rows of the file were measured in another way than ``method``."""
+    """Raise UsageError if rows of the file were measured with other options than ``method``."""
     parents = known.values("status", "parents_ms")
     if method.parents and not all(ms for status, ms in parents if status == "ok"):
         raise _another_file(path, "without parents")
@@ -319,7 +319,7 @@ def preview(request: SweepRequest) -> list[Point]:
     """Return the points (configurations) that a sweep would measure, without measuring them.
 
     With ``resume``, points are left out if the file has rows of them that the sweep would keep. Only graphs
-    of such a file are loaded. The sources of all other graphs are placeholders. Raises BfsbenchError.
+    that this file names are loaded. The sources in all other graphs are placeholders. Raises BfsbenchError.
     """
     with _started(request) as runner:
         if request.method.resume and request.path is not None and request.path.exists():

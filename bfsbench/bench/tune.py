@@ -59,8 +59,8 @@ failed."""
 
 @dataclass(frozen=True)
 class Axis:
-    """The name of one parameter, ``grid``, ``block`` or a knob, and the values to choose from. Numbers
-    ascend, and ``auto`` (None) is last.
+    """A parameter that is tuned: its name (``grid``, ``block`` or the name of a knob), and the values to
+    choose from. Numbers ascend, and ``auto`` (None) is last.
     """
 
     name: str

@@ -67,12 +67,12 @@ def tune(
     their values. A pointer's value is a NumPy array, and other values are numbers. ``reference`` takes these
     arguments by name. It returns a dictionary from the names of outputs to their expected arrays. ``work`` is
     the number of items that the threads share. With grid ``"auto"``, each item gets a thread. ``macros`` are
-    values of macros of the source file.
+    values to try for macros of the source file.
 
     Without ``points`` every configuration is measured. With ``points``, at most this many configurations are
-    measured: one parameter at a time is varied, first from the first values of all parameters, and then from
-    random configurations. Floating-point outputs may differ by ``tolerance``, both relative and absolute. On
-    the CPU, each configuration runs in a separate
+    measured: one parameter at a time is varied, starting from the first values of all parameters. This is
+    repeated from random configurations. Floating-point outputs may differ by ``tolerance``, both relative and
+    absolute. On the CPU, each configuration runs in a separate
     process, so that a kernel that writes outside its arrays ends only that process. A kernel that never ends
     must be interrupted. ``tune`` does not search for races: on the CPU, a kernel with a race may be ``ok``.
 

@@ -125,7 +125,7 @@ FIRST_TURN = (
     *("prepare_ms", "compile_ms", "preprocess_ms", "parents_ms", "energy_j", "power_w"),
     *("kernel_ms", "kernel_launches"),
 )
-"""Columns of a row whose values come from the point's first turn, if points take turns."""
+"""If points are measured in rounds, these columns of a row have the values of the point's first round."""
 
 
 UNDECIDED = "undecided"
@@ -180,7 +180,7 @@ def _by_source(turns: Mapping[Point, Sequence[Measured]]) -> list[dict[Point, li
 
 
 def _undecided(turns: Mapping[Point, Sequence[Measured]]) -> Iterator[Point]:
-    """Yield the points (configurations) that may be the fastest from their source, if there are several."""
+    """For each source, yield the points (configurations) that may be the fastest, if there are several."""
     for together in _by_source(turns):
         places = contenders([*together.values()])
         if len(places) > 1:
@@ -412,7 +412,7 @@ class Worker:
         rotation.
 
         If a point fails, its outcome comes first, and the other points begin again without it. After a
-        timeout, the remaining points run one by one, so that none of them has to begin more than once again.
+        timeout, the remaining points run one by one, so that no failure makes other points begin again.
         Raises BfsbenchError if a new process cannot open the device.
         """
         left, most = [*points], len(points)

@@ -39,9 +39,9 @@ _COMMANDS = {
 COMMANDS = {name: text for name, (_, text) in _COMMANDS.items()}
 """The short help of each command by its name."""
 _UNREACHABLE = (errno.ENAMETOOLONG, errno.EACCES)
-"""Errors that every attempt to open a file named by the user can end with.
+"""Errors that can occur wherever the program opens a file that the user named.
 
-A file that does not exist is not among them, because each caller handles this case.
+ENOENT (there is no such file) is not listed, because each caller handles it.
 """
 
 

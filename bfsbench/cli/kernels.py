@@ -158,8 +158,8 @@ def check_command(
 
     The check finds data races, which are pairs of accesses whose order no barrier, fence, atomic or launch
     determines. It finds accesses outside of buffers or shared variables, use after free, and reads of memory
-    that was never written. It finds divergent barriers, wrong masks, deadlocks, endless launches, and child
-    kernels whose refused launch goes unnoticed. It also finds wrong answers.
+    that was never written. It finds divergent barriers, wrong masks, deadlocks, endless launches, and failed
+    launches of child kernels whose error is not read. It also finds wrong answers.
 
     A FOLDER holds variants of your own, like a folder that BFSBENCH_VARIANTS names. All its variants are
     checked. A FOLDER from 'bfsbench lab' holds the kernel of an exercise, which is graded. PROGRAM.cu and

@@ -428,7 +428,7 @@ class KnobCommand(click.Command):
         super().__init__(context_settings=spelt, **facts)
 
     _knob_options: Sequence[click.Parameter] | None = None
-    """Made when they are first used, because the variants are imported for them."""
+    """The options of knobs. They are made when first used, because making them imports all variants."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return all parameters.

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 LINE_EVERY_S = 10.0
 """Seconds between lines of a sweep whose output is not a terminal."""
 MOMENT_S = 1.0
-"""Seconds that loading a graph may take before it is shown."""
+"""Seconds that loading a graph may take before a bar or a line shows it."""
 
 
 class Display:
@@ -79,9 +79,7 @@ class SweepDisplay(Display, SweepProgress):
     """Shows the progress of a sweep, its last result, and the number of configurations that failed."""
 
     def __init__(self, path: Path | None, console: Console | None = None) -> None:
-        rest = Column(
-            no_wrap=True, overflow="ellipsis", ratio=1
-        )  # columns of the line that the bar does not take
+        rest = Column(no_wrap=True, overflow="ellipsis", ratio=1)  # the part of the line beside the bar
         said = TextColumn("{task.description}", markup=False, table_column=rest)
         super().__init__(BarColumn(bar_width=10), said, console=console, expand=True)
         self._path = path
@@ -89,7 +87,7 @@ class SweepDisplay(Display, SweepProgress):
         self._by_worker: Counter[str] = Counter()
 
     def __enter__(self) -> Self:
-        return self  # begin() shows this bar, because loading a graph shows a bar of its own before
+        return self  # begin() shows this bar later, because loading a graph first shows another bar
 
     @contextmanager
     def loading(self, graph: load.GraphName) -> Iterator[load.Progress]:

@@ -222,8 +222,8 @@ def _without_sanitizer(words: Sequence[str]) -> Iterable[str]:
 
 
 def findings(log: str) -> Iterable[str]:
-    """Yield the errors in a log of compute-sanitizer, one text per error. It includes the source line if the
-    log names it.
+    """Yield the errors in a log of compute-sanitizer, one text per error. A text includes the source line if
+    the log names it.
 
     An error begins with a line that is not indented after ``=========``. The text ``in FILE:LINE`` in this
     line or in the next line is the place in the kernel.

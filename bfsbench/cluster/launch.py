@@ -2,8 +2,8 @@
 
 Workers are processes on this machine, or jobs that dask-jobqueue submits to a batch system.
 
-Anyone who can reach a scheduler or worker without TLS can run code there as the user who started it. So the
-processes of a cluster on one machine listen only on 127.0.0.1, and require certificates. Dask's web pages
+Anyone who can reach a scheduler or worker without TLS can run code there as the user who started it. So a
+cluster that ``--cluster local`` starts listens only on 127.0.0.1, and requires certificates. Dask's web pages
 listen on 127.0.0.1 only. During a long wait, this module prints what it waits for, and for how long.
 """
 
@@ -52,7 +52,7 @@ class Wait:
     what: str
     tell: Tell
     limit_s: float | None = None
-    """The limit in seconds. None waits until it is interrupted."""
+    """The limit in seconds. With None, only an interrupt ends the wait."""
     _began: float = field(default_factory=lambda: time.monotonic())
     _next_s: float = FIRST_S
 

@@ -162,7 +162,8 @@ class Members:
     def _take_in(self, addresses: set[str]) -> list[str]:
         """Ask new workers for their descriptions, and admit the workers that can share the sweep.
 
-        Returns the reasons why other workers cannot share it.
+        Returns a reason for each worker that differs too much from the present workers. If a worker cannot
+        work at all, the user is told the reason instead.
         """
         self._left_out = {key: reason for key, reason in self._left_out.items() if key in addresses}
         for address in addresses - set(self.present) - set(self._asked) - set(self._left_out):
@@ -220,9 +221,9 @@ class Shares:
     """The groups of points (configurations) of each graph that no worker has taken yet.
 
     A worker keeps its graph while groups of this graph are left. Then it takes the graph with the most work
-    left per worker, and counts itself among the workers of each graph. As a result, workers spread over the
-    graphs, and share the last graphs. The work of a point is estimated by the graph's number of edges in
-    ``sizes``. The estimate is crude, but workers that finish early take another graph.
+    left per worker. In this comparison, the worker counts as a worker of every graph. As a result, workers
+    spread over the graphs, and share the last graphs. The work of a point is estimated by the graph's number
+    of edges in ``sizes``. The estimate is crude, but workers that finish early take another graph.
     """
 
     def __init__(self, groups: Iterable[Group], sizes: Mapping[str, int]) -> None:

@@ -125,7 +125,7 @@ _MOST_NAMED = 5
 
 
 def _weak(outcome: Outcome, claim: Claim, series: Series, graph: str) -> dict[str, str]:
-    """Returns a dictionary with one remark, by the series' title, if the series was measured with too few
+    """Returns a dictionary from the series' title to a remark, if the series was measured with too few
     settings for a verdict. Otherwise returns an empty dictionary.
 
     The remark has the number of settings measured and the number needed.
@@ -143,8 +143,8 @@ def _listed(names: list[str]) -> str:
 def _about_host(outcome: Outcome, graph: str, compared: tuple[Series, ...]) -> list[str]:
     """Returns a remark for each of the compared series that is a CPU program.
 
-    The remark says that a faster CPU program is known, that no measured CPU program is faster, or that no
-    other CPU program was measured.
+    The remark says whether a faster CPU program is known. If only this CPU program was measured, the remark
+    says so.
     """
     times, remarks = outcome.host_times(graph), []
     for series in compared:

@@ -89,7 +89,7 @@ class Claim(TomlTable, frozen=True, kw_only=True):
     by: Factor = 1.0
     at_most: Factor | None = None
     changed: bool = False
-    """True if the claim also compares with the authors' searches as this project has changed them (see
+    """True if the claim also compares with searches of the authors that this project has changed (see
     ``Knob.changed``)."""
 
 

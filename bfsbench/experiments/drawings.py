@@ -154,8 +154,8 @@ class HeatMap(Plot, frozen=True, kw_only=True, tag="heatmap"):
 
 
 class Profile(Plot, frozen=True, kw_only=True, tag="profile"):
-    """Draws the frontier size and the time of each level. A mark names the kernel, or the part of a large
-    kernel, that ran the level."""
+    """Draws the frontier size and the time of each level. A marker shows which kernel, or which part of a
+    large kernel, ran the level."""
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
         """Yields a table of how many levels each kernel, or part of a large kernel, ran, and how long these
@@ -302,8 +302,9 @@ def _declared(variant: type[Variant], column: str, printed: list[Printed]) -> st
 
 
 class Growth(Chart, frozen=True, kw_only=True, tag="growth"):
-    """Draws the curves n^2 / ``acceleration`` and n log n beside the measured times of ``series``. They show
-    at which n an algorithm with n log n steps overtakes an accelerated quadratic algorithm."""
+    """Draws the curves n^2 / ``acceleration`` and n log n beside the measured times of ``series``. The two
+    curves cross at the n from which an algorithm with n log n steps is faster than an accelerated quadratic
+    algorithm."""
 
     acceleration: Factor = 1000.0
 

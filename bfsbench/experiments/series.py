@@ -111,8 +111,11 @@ def series_called(experiment: Experiment, text: str) -> Series:
 
 
 def authors_form(variant: type[Variant]) -> dict[str, frozenset[str]]:
-    """Returns the values that a variant's authors used, for each knob by which this project has changed their
-    search."""
+    """Returns the knob values of the search as its authors wrote it.
+
+    The result has only those knobs that have values by which this project changes the search. It maps the
+    name of such a knob to its other values.
+    """
     return {
         knob.name: frozenset(str(value) for value in knob.choices if value not in knob.changed)
         for knob in variant.knobs

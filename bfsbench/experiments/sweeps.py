@@ -229,16 +229,16 @@ def knobs_of(axes: Axes) -> int:
 
 
 LEAST_PER_KNOB = 20
-"""The number of settings per knob with which a search must be measured, so that a claim that it is faster can
-be "not reproduced"."""
+"""A verdict goes against a search that was tuned only if the search was measured with at least this number of
+settings per knob."""
 
 
 def settings_due(experiment: Experiment, series: Series) -> int:
-    """Returns the number of settings with which a series must be measured, so that a claim that it is faster
-    can be "not reproduced".
+    """Returns the number of settings with which a series must be measured before a verdict may go against it.
 
-    This number is LEAST_PER_KNOB for each knob, but at most the number of all settings. It is 0 if the
-    experiment does not tune the series.
+    The verdict "not reproduced" goes against the claim's own series, and "reproduced" goes against its
+    rivals. The number is LEAST_PER_KNOB for each knob that has several values, but at most the number of all
+    settings. It is 0 if the experiment does not tune the series.
     """
     if series.title in {sweep.label for sweep in experiment.sweeps if not sweep.tunes}:
         return 0

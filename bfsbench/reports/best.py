@@ -180,7 +180,7 @@ def _note_on_sources(family: Family) -> str:
 
 def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
     """Returns the columns that the text layout shows, such as times, rates and counts. With several sources,
-    it shows only rates that have quartiles, unless it is ``brief``."""
+    it shows only rates that have quartiles, unless ``brief`` is true."""
     totals = [*(column.name for column in kind.family.profile if column.total), RECORDED]
     if kind.emulated:
         return ["points", "failed", *totals]

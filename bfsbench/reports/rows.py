@@ -272,7 +272,7 @@ def configurations(
     - ``spread``, ``typical``: slowest / fastest sample, and median / fastest sample from a source;
     - the family's figures, such as rates in edges per second (see ``Figure`` for their combination);
     - ``prepare_ms``: the preparation. It is NaN for older rows, in which the column means something else;
-    - ``compile_ms``: the compilation, and of all sources the largest value;
+    - ``compile_ms``: the compilation. The largest value of all sources is taken;
     - ``speedup``: the time of ``baseline`` / this time. ``baseline`` is a host program, by default the
       family's. The speed-up is NaN unless both times were measured on one machine.
 

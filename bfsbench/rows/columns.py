@@ -16,7 +16,7 @@ AXES = ("graph", "source", "variant", "backend", "grid", "block", "knobs")
 OUTCOME = (
     "family",  # the variant's family
     "status",  # "ok", or why there is no time: wrong, cannot launch, out of memory, timeout, crash, error
-    "reason",  # one line; empty if the status is ok
+    "reason",  # one line that says why there is no time, no level profile or no kernel_ms; else empty
     "search_ms",  # minimum of the samples
     "search_ms_median",
     "search_ms_max",
@@ -35,9 +35,9 @@ OUTCOME = (
     "kernel_launches",  # number of kernels in the traced run; each kernel of a CUDA graph counts
     "method",  # measuring options that are not defaults, such as warmup=3; then sources=RULE
     "warnings",  # warnings about the samples, separated by '; '
-    "program",  # of another project's program: its authors, its version or commit, and its licence
+    "program",  # for another project's program: its authors, its version or commit, and its licence
     "clock",  # the clock of search_ms: the device's events, the program's own clock, or the host's
-    "covers",  # of another project's program: what search_ms includes, as transfers=no
+    "covers",  # for another project's program: what search_ms includes, such as transfers=no
     "host_mib",  # peak host memory of another project's program, including the graph's files
     "device_mib",  # largest observed GPU memory of another project's program
 )
@@ -99,7 +99,7 @@ ADDED = {"family": "bfs"} | dict.fromkeys(
     ),
     "",
 )
-"""Columns that are missing in older files, and the values that the rows of these files get."""
+"""Columns that older files may lack, and the values that rows of such files get in these columns."""
 
 AMOUNTS = (
     *("search_ms", "search_ms_median", "search_ms_max", "wall_ms", "reset_ms", "prepare_ms", "compile_ms"),

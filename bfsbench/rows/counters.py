@@ -31,7 +31,8 @@ LARGEST = ("most_collisions", "hottest")
 COUNTERS = (*SUMS, *LARGEST)
 """The counters of :class:`bfsbench.emulator.Count`.
 
-Over several launches in a level, counters of SUMS are summed, and of LARGEST the maximum is taken.
+If a level has several launches, the counters in SUMS are added up over the launches. For each counter in
+LARGEST, the maximum over the launches is taken.
 """
 
 COLUMNS = (*AXES, "graph_checksum", *KEY, *COUNTERS)

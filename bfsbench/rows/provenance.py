@@ -293,7 +293,7 @@ def _hash(
 
 
 def _python_code(file: Path) -> str:
-    """Return the text of a Python file without comments and without strings that stand alone."""
+    """Return the text of a Python file without comments, docstrings and other strings that stand alone."""
     content = file.read_bytes()
     tokens = list(tokenize.tokenize(io.BytesIO(content).readline))
     lines = content.decode(tokens[0].string).split("\n")

@@ -17,7 +17,7 @@ that the machine differs.
 
 The verdicts "slower" and "faster" need further evidence, for two reasons. First, one process takes all
 repeats of a row within a second, and times of another process on another day differ. This run-to-run noise is
-estimated from all compared points. Second, some of many points differ by chance, so more points require
+estimated from the compared points. Second, some of many points differ by chance, so more points require
 stronger evidence. At most 5 % of the points called slower or faster are expected to be called so by chance.
 Points that lack this evidence are undecided. Their result says how many repeats and runs are likely to decide
 them.

@@ -59,7 +59,7 @@ def _cut(first: int, second: int) -> int:
     interval.
 
     ``first`` and ``second`` are the sizes of the two samples. The ratios are all values of one sample divided
-    by all values of the other. k is the largest number for which either end misses the true ratio with a
+    by all values of the other. k is the largest number for which each end misses the true ratio with a
     probability of at most ``_TAIL``. k is 0 if there are too few ratios for an interval.
     """
     pairs = first * second

@@ -80,7 +80,7 @@ _ACROSS = 3
 ROWS = 3
 """A picture with square panels has at most this many rows of panels."""
 _FULL_INCHES = 4.6
-"""A picture with a given width less than this has smaller letters and panels, in proportion to its width."""
+"""If WIDTH is less than this number of inches, letters and panels are smaller, in proportion to WIDTH."""
 _SMALLEST = 0.6
 """The smallest factor by which letters and panels of a narrow picture are reduced."""
 _NARROWED = 0.75

@@ -34,7 +34,7 @@ def rooflines(measured: TimedRows, *, title: str = "", ceilings: Ceilings | None
     The share is the least time that the device's limits allow, divided by the measured time.
     ``bfsbench.reports.roofline`` defines it. The colour shows which limit bounds the search. A bar is hatched
     if the work is modelled instead of counted. If there are several sources, the bar shows the source with
-    the median share. By default ``ceilings`` are read from the files beside the result files.
+    the median share. By default ``ceilings`` are read from the file of ceilings beside the result files.
     """
     frame = _shares(measured, ceilings)
     if frame.empty:
