@@ -99,7 +99,7 @@ class Members:
     """The reasons why workers are left out, by the workers' addresses."""
     _polled: float = 0.0
     _alone: Wait | None = None
-    """The wait for another worker, while there is none."""
+    """The wait for another worker, if no worker is left."""
 
     def assemble(self, count: int, what: str, limit_s: float | None) -> None:
         """Wait until ``count`` workers have joined and described themselves. ``what`` names the workers in
@@ -316,7 +316,7 @@ class Dispatch:
         """Tickets by the keys of their tasks, in the order in which they were given to workers."""
         self._answered: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._begun: dict[str, str] = {}
-        """The key of the task that each worker, by its address, began last."""
+        """A dictionary from a worker's address to the key of the task that this worker began last."""
         self._topic = f"bfsbench-{uuid.uuid4()}"
         self.client.subscribe_topic(self._topic, self._note_begun)
 

@@ -58,8 +58,8 @@ class Printed(TomlTable, frozen=True, kw_only=True):
     ) -> Table:
         """Returns a table of the paper's numbers beside the measured numbers.
 
-        ``facts`` has the rows of the table as files and programs get them, with the columns ``columns``.
-        ``drawing`` has the cells as a terminal shows them. ``here`` is a remark on the measured numbers.
+        ``facts`` are the table's rows for files and programs, and ``columns`` are the names of their columns.
+        ``drawing`` is the layout for people. ``here`` is a remark on the measured numbers.
         """
         notes = [f"Paper | here{here}; the paper's numbers are of {self.source}."]
         notes += [self.note] if self.note else []

@@ -136,8 +136,8 @@ def origins(results: Results) -> list[Table]:
 
 
 def _upright(table: Table, start: int) -> Table:
-    """Returns ``table`` turned on its side, with one column per origin. A row holds one property of the
-    origins, such as the host or the clock rate.
+    """Returns ``table`` transposed, with one column per origin. A row holds one property of the origins, such
+    as the host or the clock rate.
 
     The result has at most ``_ORIGINS_ACROSS`` origins, beginning with row ``start`` of ``table``. Properties
     that none of these origins has are left out.

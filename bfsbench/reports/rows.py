@@ -133,7 +133,7 @@ class Results:
 
     rows: pd.DataFrame
     kinds: Sequence[Kind]
-    """The parts of the rows whose times may stand in one table. Several tables share them."""
+    """The rows, split so that the times of one part may stand in one table. All tables use these parts."""
 
     @classmethod
     def of(cls, rows: pd.DataFrame) -> Results:

@@ -332,7 +332,7 @@ def _meanings(table: Table, columns: Sequence[str]) -> Iterator[str]:
 
 
 def _best_columns(table: Table) -> tuple[str, ...]:
-    """Returns the columns that the page shows of a table of best times. Columns without values are left out.
+    """Returns the columns of a table of best times that the page shows. Columns without values are left out.
 
     Checksums of graphs are left out, because the page's table of graphs has them. A table of emulated kernels
     has counts, and times that were recorded on the project's own GPU, but no times from the emulator.
