@@ -26,27 +26,36 @@ class HostFinding:
     """A fault in the host code of a CUDA program. No comment can declare it benign."""
 
     fault: str
-    """The kind of fault: ``host access``, ``bad copy``, ``uninitialised copy``, ``leak``, ``unseen error`` or
-    ``crash``."""
+    """The kind of fault: ``host access``, ``bad copy``, ``uninitialised copy``, ``race between streams``,
+    ``leak``, ``unseen error`` or ``crash``."""
     what: str
     line: Line | None
     count: int
+    other: Line | None = None
+    """The line of the later operation of a race between streams. None for other faults."""
     benign = False
 
     @property
     def lines(self) -> tuple[Line | None, ...]:
-        """The source line of the fault, in a tuple."""
-        return (self.line,)
+        """The source line of the fault, or the two lines of a race."""
+        return (self.line, self.other) if self.other else (self.line,)
 
     def shown(self, how_often: str) -> Iterator[str]:
         """Yields the lines that show the fault on a terminal. ``how_often`` is a text that says how often it
         occurred."""
         yield f"  {self} [{how_often}]"
-        if self.line and self.line.text():
-            yield f"        {self.line.text()}"
+        for line in self.lines:
+            if line and line.text():
+                yield f"        {line.text()}"
 
     def __str__(self) -> str:
         return f"{self.fault} at {self.line or 'an unknown line'}: {self.what}"
+
+
+_STREAMS = {-1: "", 0: " in the default stream"}
+"""What findings say instead of a stream's number, which the class Streams in runtime/streams.h gives. The
+number -1 stands for the host."""
+_ACTS = {"cudaFree": "frees", "cudaFreeAsync": "frees", "cudaMallocAsync": "allocates"}
 
 
 @dataclass
@@ -79,14 +88,32 @@ def read_report(path: Path) -> ProgramReport:
     def line(site: int) -> Line | None:
         return watch.line_at(program, site - 1) if site else None
 
+    def place(file: str, number: str, site: str) -> Line | None:
+        return Line(str(Path(file).absolute()), int(number)) if file else line(int(site))
+
+    def operation(name: str, stream: str, act: str, *at: str) -> tuple[str, str, Line | None]:
+        *call, instruction = at
+        where = _STREAMS.get(int(stream), f" in stream {stream}")
+        verb = _ACTS.get(name, f"{watch.ACTS[int(act)]}s")
+        if not int(instruction):
+            return (name or "the host") + where, verb, place(*call)
+        launched = f" (launched at {place(*call) or 'an unknown line'})"
+        return f"kernel '{name}'{where}{launched}", verb, line(int(instruction))
+
     report = ProgramReport(status=int(status))
     for kind, *values in rows[1:]:
         if kind == "failure":
             report.failures.append(values[0])
         elif kind == "host":
             fault, file, number, site, times, what = values
-            place = Line(str(Path(file).absolute()), int(number)) if file else line(int(site))
-            report.host.append(HostFinding(fault, what, place, int(times)))
+            report.host.append(HostFinding(fault, what, place(file, number, site), int(times)))
+        elif kind == "streams":
+            times, memory, *both = values
+            who, verb, first = operation(*both[:7])
+            later, other_verb, second = operation(*both[7:])
+            what = f"{who} {verb} {memory}; {later} {other_verb} it at {second or 'an unknown line'}"
+            what += ", and nothing orders them"
+            report.host.append(HostFinding("race between streams", what, first, int(times), second))
     watch.read_rows(rows[1:], line, report)
     return report
 

@@ -19,8 +19,8 @@ USUAL = ("-O3", "-std=c++17", "-arch=sm_60", "-Xcompiler", "-Wall", "--extended-
 FAULTS = PROGRAMS / "faults.cu"
 
 
-def line_of(mark: str) -> int:
-    lines = enumerate(FAULTS.read_text().splitlines(), 1)
+def line_of(mark: str, file: Path = FAULTS) -> int:
+    lines = enumerate(file.read_text().splitlines(), 1)
     (number,) = (i for i, line in lines if line.endswith(f"// {mark}"))
     return number
 
@@ -245,3 +245,43 @@ def test_a_counting_program_counts_its_lines() -> None:
     (stored,) = [of for of in report.counts if of.kind == "store"]
     assert (stored.executions, stored.lanes, stored.sectors) == (1, 16, 2)
     assert not any(isinstance(one, HostFinding) for one in report.findings)
+
+
+STREAMS = PROGRAMS / "streams.cu"
+RACES: dict[int, list[tuple[str, str]]] = {
+    1: [("produce", "consume")],
+    2: [("memset in a", "memset in b"), ("consume", "memset in b")],
+    3: [("produce", "copy in b")],
+    4: [("memset", "consume")],
+    5: [("produce", "copy")],
+    6: [("allocation", "produce"), ("produce", "free in a")],
+    7: [("produce", "free")],
+    8: [("symbol", "variable")],
+    21: [("copy to pinned memory", "read pinned memory")],
+    22: [("copy to pageable memory", "read pageable memory")],
+    23: [("copy from pinned memory", "overwrite")],
+    24: [("produce", "read managed memory")],
+    25: [("managed", "read a managed variable")],
+    26: [("produce", "read too early")],
+}
+
+
+def test_races_between_streams_are_found_with_both_lines() -> None:
+    with built([STREAMS], (), "watched") as program:
+        for wanted, expected in {0: [], **RACES}.items():
+            report = run(program, [str(wanted)], 1, quiet=True, stop=False)
+            assert (report.all_findings(), report.failures) == ([], []), wanted
+            if not expected:
+                continue
+            report = run(program, [str(wanted), "without order"], 1, quiet=True, stop=False)
+            found = [tuple(line and line.number for line in one.lines) for one in report.host]
+            marks = [tuple(line_of(mark, STREAMS) for mark in both) for both in expected]
+            assert sorted(found) == sorted(marks), wanted
+            assert {one.fault for one in report.all_findings()} == {"race between streams"}
+            if wanted == 1:
+                launch = line_of("launch in a", STREAMS)
+                words = f"kernel 'produce' in stream 1 (launched at streams.cu:{launch}) writes byte"
+                assert words in report.host[0].what
+            if wanted == 21:
+                assert "cudaMemcpyAsync in stream 1 writes byte 20 " in report.host[0].what
+                assert "; the host reads it at streams.cu:" in report.host[0].what

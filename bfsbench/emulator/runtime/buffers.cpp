@@ -84,6 +84,7 @@ bool Buffers::is_written(const char* first, size_t bytes) {
 }
 
 std::pair<const char*, Region*> Buffers::at(const char* address) {
+    std::lock_guard<std::mutex> lock(mutex_);
     if (last_.second && static_cast<size_t>(address - last_.first) < last_.second->bytes) return last_;
     auto next = buffers_.upper_bound(address);
     if (next == buffers_.begin()) return {};

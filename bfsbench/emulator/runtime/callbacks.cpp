@@ -25,7 +25,7 @@ APART void touch_watched(const char* address, const void* site) {
 template <size_t kBytes, Act kAct, Scope kScope>
 APART void touch_uncounted(const char* address, const void* site) {
     constexpr bool kReadsWords = kAct == Act::read && kScope == Scope::none && kBytes % emu::Shadow::kWordBytes == 0;
-    if (!emu::watching) return emu::check_host_access(address, kBytes, kAct, site);
+    if (!emu::watching) return emu::check_host_access(address, kBytes, kAct, kScope, site);
     if ((kReadsWords && emu::watching->read_quickly(address, kBytes, site))) return;
     touch_watched<kBytes, kAct, kScope>(address, site);
 }

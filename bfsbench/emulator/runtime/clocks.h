@@ -23,6 +23,7 @@
 // its own.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -112,6 +113,7 @@ class Clocks {
   public:
     void begin_era() {
         era_ += instants_.size();
+        settled_ = std::min(era_, beside_);
         instants_.clear();
         words_.clear();
     }
@@ -138,6 +140,22 @@ class Clocks {
     // Returns whether the accesses of this moment came before the last grid barrier, host launch or tail
     // launch. This is true for most accesses.
     bool before_era(Moment moment) const { return moment < era_; }
+    // Begins an operation of a stream of the host. `earliest` is the first moment of the earliest operation of
+    // another stream that may run beside it.
+    void begin_operation(Moment earliest) {
+        beside_ = earliest;
+        begin_era();
+    }
+    // Returns whether no earlier operation may run beside the current one.
+    bool runs_alone() const { return beside_ == ~Moment{0}; }
+    // Returns the moment of all accesses of an operation that is not a launch.
+    Moment moment_of_operation() {
+        if (instants_.empty()) instants_.emplace_back();
+        return era_;
+    }
+    // Returns whether the accesses of this moment happen before all accesses of the current era. This is also
+    // false for an earlier operation of the host that may run beside the current one.
+    bool settled(Moment moment) const { return moment < settled_; }
     // Returns the number that the next new moment will get. A moment is the number of all accesses that a
     // thread makes between two synchronisations.
     Moment next_moment() const { return era_ + instants_.size(); }
@@ -183,6 +201,7 @@ class Clocks {
     std::unordered_map<const void*, Word> words_;
     // Number of the first moment after the last grid barrier, host launch or tail launch.
     Moment era_ = 1;
+    Moment beside_ = ~Moment{0}, settled_ = 1;
     std::vector<Instant> instants_;  // the moments from number era_ on, in order
 };
 

@@ -189,6 +189,11 @@ cudaError_t ProgramDevice::launch(const Kernel& kernel, const LaunchShape& shape
         return note(why);
     }
     size_t before = machine.watch ? machine.watch->findings().size() : 0;
+    std::unique_lock<std::mutex> working(working_, std::defer_lock);
+    if (machine.watch) {
+        working.lock();
+        machine.watch->begin_operation(number_of(shape.stream), {kernel.name, from, nullptr, true});
+    }
     std::string failure = machine.launch(kernel, shape, arguments);
     if (failure.empty()) return cudaSuccess;
     say(failure);
@@ -208,11 +213,26 @@ bool ProgramDevice::reaches(const void* address, size_t bytes) {
     return region && static_cast<size_t>(static_cast<const char*>(address) - begin) + bytes <= region->bytes;
 }
 
-cudaError_t ProgramDevice::copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, const void* site) {
+// Checks an operation that the host issues for races with other streams. If `waits`, the host waits for its
+// end.
+void ProgramDevice::order(const Call& call, bool waits, std::initializer_list<Touched> accesses) {
+    if (!streams()) return;
+    std::lock_guard<std::mutex> working(working_);
+    machine.watch->begin_operation(number_of(call.stream), {call.name, call.from, call.site, false});
+    for (auto [address, bytes, act] : accesses) {
+        // If the host waits for this operation or the program has one stream, later operations come after it.
+        bool is_ordered = waits || (memory.has(address) && !streams()->has_several());
+        if (!address || (is_ordered && machine.watch->clocks.runs_alone())) continue;
+        machine.watch->touch(static_cast<const char*>(address), bytes, act);
+    }
+    if (waits) streams()->host_waits_for(number_of(call.stream));
+}
+
+cudaError_t ProgramDevice::copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, const Call& call) {
     if (sticky != cudaSuccess) return note(sticky);
     if (!bytes) return cudaSuccess;
     auto refuse = [&](const std::string& what, cudaError_t error) {
-        find("bad copy", what, site);
+        find("bad copy", what, call.from, call.site);
         return note(error);
     };
     if (static_cast<unsigned>(kind) > cudaMemcpyDefault) return refuse("no such direction", cudaErrorInvalidMemcpyDirection);
@@ -226,20 +246,28 @@ cudaError_t ProgramDevice::copy(void* to, const void* from, size_t bytes, cudaMe
     }
     bool is_result = machine.watch && memory.has(from) && !memory.has(to);
     if (is_result && !machine.buffers.is_written(static_cast<const char*>(from), bytes)) {
-        find("uninitialised copy", "to the host, of memory that nobody has written", site);
+        find("uninitialised copy", "to the host, of memory that nobody has written", call.from, call.site);
     }
+    bool known = kind != cudaMemcpyDefault;
+    bool host_to = known ? to_host : !memory.has(to), host_from = known ? from_host : !memory.has(from);
+    // The driver copies pageable memory to a buffer of its own before the call returns. So the program may then
+    // change the memory. cudaMemcpy returns after the end of a copy to or from the host.
+    bool is_staged = host_from && !machine.buffers.at(static_cast<const char*>(from)).second;
+    bool waits = call.is_async ? host_to && host_from : host_to || host_from;
+    order(call, waits, {{is_staged ? nullptr : from, bytes, Act::read}, {to, bytes, Act::write}});
     memmove(to, from, bytes);
     if (machine.watch) machine.buffers.set_written(static_cast<const char*>(to), bytes);
     return cudaSuccess;
 }
 
-cudaError_t ProgramDevice::set(void* to, int value, size_t bytes, const void* site) {
+cudaError_t ProgramDevice::set(void* to, int value, size_t bytes, const Call& call) {
     if (sticky != cudaSuccess) return note(sticky);
     if (!bytes) return cudaSuccess;
     if (!to || !reaches(to, bytes)) {
-        find("bad copy", "a memset of " + std::to_string(bytes) + " bytes outside of a buffer", site);
+        find("bad copy", "a memset of " + std::to_string(bytes) + " bytes outside of a buffer", call.from, call.site);
         return note(cudaErrorInvalidValue);
     }
+    order(call, !call.is_async && !memory.has(to), {{to, bytes, Act::write}});
     memset(to, value, bytes);
     if (machine.watch) machine.buffers.set_written(static_cast<const char*>(to), bytes);
     return cudaSuccess;
@@ -247,18 +275,13 @@ cudaError_t ProgramDevice::set(void* to, int value, size_t bytes, const void* si
 
 void calls_from(CallSite from) { api_call = from; }
 
-// Returns the source line that an overload of the runtime API has stored with calls_from(), and clears it. If
-// there is a line, the function sets `site` to null.
-CallSite ProgramDevice::called_from(const void*& site) {
-    CallSite from = api_call;
+Call::Call(const char* name, const void* site, bool is_async, cudaStream_t stream)
+    : name(name), site(api_call.file ? nullptr : site), is_async(is_async), stream(stream), from(api_call) {
     api_call = {};
-    if (from.file) site = nullptr;
-    return from;
 }
 
-void ProgramDevice::find(const char* kind, const std::string& what, const void* site) {
+void ProgramDevice::find(const char* kind, const std::string& what, CallSite from, const void* site) {
     if (!machine.watch) return;
-    CallSite from = called_from(site);
     std::lock_guard<std::mutex> lock(mutex_);
     for (HostFinding& known : findings_) {
         bool there = known.site == site && known.from.line == from.line && known.from.file == from.file;
@@ -267,27 +290,43 @@ void ProgramDevice::find(const char* kind, const std::string& what, const void* 
     findings_.push_back({kind, what, from, site, 1});
 }
 
-void ProgramDevice::remember(void* place, const void* site) {
+void ProgramDevice::remember(void* place, const Call& call) {
     if (!machine.watch) return;
-    CallSite from = called_from(site);
+    if (!call.is_async && streams()) streams()->order_all();
+    if (call.is_async) order(call, false, {{place, memory.allocations().at(static_cast<char*>(place)), Act::write}});
     std::lock_guard<std::mutex> lock(mutex_);
-    taken_[place] = {from, site};
+    taken_.insert_or_assign(place, call);
+}
+
+// cudaFree() waits for all streams before it frees memory from cudaMalloc(), but not before it frees memory
+// from cudaMallocAsync().
+void ProgramDevice::before_free(void* place, const Call& call) {
+    auto allocation = memory.allocations().find(static_cast<char*>(place));
+    if (!streams() || allocation == memory.allocations().end()) return;
+    size_t bytes = allocation->second;
+    if (call.is_async) return order(call, false, {{place, bytes, Act::write}});
+    std::unique_lock<std::mutex> lock(mutex_);
+    auto taken = taken_.find(place);
+    bool was_async = taken != taken_.end() && taken->second.is_async;
+    lock.unlock();
+    if (!was_async) return streams()->host_waits_for_all();
+    machine.watch->touch_by_host(allocation->first, bytes, Act::write, Scope::none, {call.name, call.from, call.site, false});
 }
 
 // Reports a refused launch whose error the program has not read. The function is called when the next launch
 // is refused, and when the program ends.
 void ProgramDevice::lose_error() {
     if (!unasked_.file) return;
-    api_call = unasked_;
-    find("unseen error", std::string("the launch of kernel '") + unasked_kernel_ + "' was refused, and nobody asked", nullptr);
+    find("unseen error", std::string("the launch of kernel '") + unasked_kernel_ + "' was refused, and nobody asked", unasked_, nullptr);
     unasked_ = {};
 }
 
-void report_host_access(const char* address, size_t, Act act, const void* site) {
+void report_host_access(const char* address, size_t bytes, Act act, Scope scope, const void* site) {
     ProgramDevice& device = ProgramDevice::get();
+    if (!device.memory.has(address)) return device.machine.watch->touch_by_host(address, bytes, act, scope, {"", {}, site, false});
     bool freed = device.machine.buffers.at(address).second == nullptr;
     std::string what = act == Act::read ? "reads" : "writes";
-    device.find("host access", "the host " + what + (freed ? " memory of the device where no buffer is" : " memory of the device"), site);
+    device.find("host access", "the host " + what + (freed ? " memory of the device where no buffer is" : " memory of the device"), {}, site);
 }
 
 namespace {
@@ -313,18 +352,18 @@ uint64_t place_in_program(const void* site) {
 
 void ProgramDevice::die(const std::string& death, const void* site) {
     killed_ = true;
-    api_call = {};
     if (!machine.watch || !place_in_program(site)) return failures_.push_back(death);
-    find("crash", death, site);
+    find("crash", death, {}, site);
 }
 
 bool ProgramDevice::report(int status, const char* path) {
     if (!killed_) lose_error();
     if (machine.watch && !killed_) {
         for (auto& [place, bytes] : memory.allocations()) {
-            auto [from, site] = taken_[place];
-            api_call = from;
-            find("leak", std::to_string(bytes) + " bytes are never freed", site);
+            auto taken = taken_.find(place);
+            bool known = taken != taken_.end();
+            find("leak", std::to_string(bytes) + " bytes are never freed", known ? taken->second.from : CallSite{},
+                 known ? taken->second.site : nullptr);
         }
     }
     FILE* file = fopen(path, "w");
@@ -338,10 +377,11 @@ bool ProgramDevice::report(int status, const char* path) {
         fprintf(file, "host\t%s\t%s\t%d\t%" PRIu64 "\t%" PRIu64 "\t%s\n", found.kind, found.from.file ? found.from.file : "",
                 found.from.line, place_in_program(found.site), found.count, found.what.c_str());
     }
+    if (machine.watch) write_stream_races(file, machine.watch->streams, place_in_program);
     write_findings(file, machine, place_in_program);
     write_counts(file, machine, place_in_program);
     fclose(file);
-    return (machine.watch && !machine.watch->findings().empty()) || !findings_.empty() || !failures_.empty();
+    return (machine.watch && !(machine.watch->findings().empty() && machine.watch->streams.races().empty())) || !findings_.empty() || !failures_.empty();
 }
 
 void launch_program_kernel(const Kernel& kernel, const LaunchShape& shape, const void* const* arguments, const size_t* sizes,
@@ -360,6 +400,11 @@ bool device_free(void* place) {
     return true;
 }
 
+bool forget_host_accesses() {
+    if (Streams* streams = ProgramDevice::get().streams()) streams->checks_host = false;
+    return true;
+}
+
 const Kernel* describe(const void* kernel) {
     Configured question(LaunchShape(1, 1));
     question.describes = true;
@@ -371,10 +416,8 @@ cudaError_t launch_by_pointer(const void* function, dim3 grid, dim3 block, void*
     ProgramDevice& device = ProgramDevice::get();
     const Kernel* kernel = function ? describe(function) : nullptr;
     if (!kernel) return device.note(cudaErrorInvalidDeviceFunction);
-    const void* unknown = nullptr;
-    CallSite from = device.called_from(unknown);
-    if (!from.file) from = {0, "cudaLaunchKernel"};
-    return device.launch(*kernel, LaunchShape(grid, block, shared, stream), arguments, cooperative, from);
+    Call call("cudaLaunchKernel", nullptr);
+    return device.launch(*kernel, LaunchShape(grid, block, shared, stream), arguments, cooperative, call.from);
 }
 
 cudaError_t attributes_of(cudaFuncAttributes* attributes, const void* function) {

@@ -10,7 +10,24 @@
 #include "emu/program.h"
 #include "machine.h"
 
+struct emu_stream {
+    int priority;
+    unsigned number;
+};
+
 namespace emu {
+
+// A call of the runtime API. `name` is its function, and `from` or `site` says where the host calls it. The
+// work of the call belongs to `stream`. It may end after the function returns if `is_async` is true.
+struct Call {
+    const char* name;
+    const void* site;
+    bool is_async;
+    cudaStream_t stream;
+    CallSite from;
+    // Takes the source line that an overload of the runtime API has stored.
+    Call(const char* name, const void* site, bool is_async = false, cudaStream_t stream = nullptr);
+};
 
 // A fault of the host code, with the place where the emulator first saw the fault. The place is a source line
 // or, if the line is unknown, the address of an instruction.
@@ -35,40 +52,46 @@ class ProgramDevice {
 
     // Records a fault of the host code at the current call of the runtime API. Only a program built with race
     // detection records faults.
-    void find(const char* kind, const std::string& what, const void* site);
+    void find(const char* kind, const std::string& what, CallSite from, const void* site);
     // Records that the program has read the error of a refused launch.
     void ask_for_errors() { unasked_.file = nullptr; }
     // Records the call that allocated the memory at `place`, for the report of leaks.
-    void remember(void* place, const void* site);
+    void remember(void* place, const Call& call);
+    // Handles the order of streams before cudaFree() or cudaFreeAsync() frees memory of the device.
+    void before_free(void* place, const Call& call);
+    // Returns the order of the streams. Returns null for a program without race detection, or in a kernel.
+    Streams* streams() { return machine.watch && !current ? &machine.watch->streams : nullptr; }
     // Records that a signal kills the program. Its memory then counts as freed, and its errors as read, because
     // it had no time for both.
     void die(const std::string& death, const void* site);
     // Writes findings and counts to the file `path`. Returns whether there is any finding.
     bool report(int status, const char* path);
-    // Returns the source line that an overload of the runtime API has stored. Sets `site` to null if there is
-    // a stored line.
-    CallSite called_from(const void*& site);
-
     // Stores an error, which cudaGetLastError returns later. Returns the error.
     cudaError_t note(cudaError_t error);
     cudaError_t launch(const Kernel& kernel, const LaunchShape& shape, void** arguments, bool cooperative, CallSite from);
-    // copy() and set() copy and fill memory for cudaMemcpy and cudaMemset. `site` is the address of the call
-    // in the program.
-    cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, const void* site);
-    cudaError_t set(void* to, int value, size_t bytes, const void* site);
+    // copy() and set() copy and fill memory for functions such as cudaMemcpy and cudaMemset.
+    cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, const Call& call);
+    cudaError_t set(void* to, int value, size_t bytes, const Call& call);
     cudaError_t allow_dynamic_shared(const Kernel& kernel, int bytes);
     size_t dynamic_shared_allowed(const Kernel& kernel) const;
 
   private:
     ProgramDevice();
     bool reaches(const void* address, size_t bytes);
+    struct Touched {
+        const void* address;  // null if the access needs no check
+        size_t bytes;
+        Act act;
+    };
+    void order(const Call& call, bool waits, std::initializer_list<Touched> accesses);
 
     void lose_error();
 
     std::unordered_map<const Kernel*, size_t> dynamic_shared_;
     std::mutex mutex_;
     std::vector<HostFinding> findings_;
-    std::map<void*, std::pair<CallSite, const void*>> taken_;
+    std::map<void*, Call> taken_;
+    std::mutex working_;  // locked while an operation runs, so that operations get their moments one after another
     std::vector<std::string> failures_;
     bool killed_ = false;
     CallSite unasked_{};
@@ -76,6 +99,12 @@ class ProgramDevice {
 };
 
 extern thread_local cudaError_t last_error;
+
+// Returns the number of a stream in Streams. The default streams of host threads count as the default stream,
+// because a program that is compiled for them may mean them by a null pointer.
+inline unsigned number_of(cudaStream_t stream) {
+    return stream > cudaStreamFireAndForget ? stream->number : Streams::kDefault;
+}
 
 // Returns the description of a kernel, or null if `kernel` does not point to a kernel.
 const Kernel* describe(const void* kernel);

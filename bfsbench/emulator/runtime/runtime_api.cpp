@@ -6,6 +6,8 @@
 
 #include "program.h"
 
+using emu::Call;
+using emu::number_of;
 using emu::ProgramDevice;
 
 #define API extern "C" EMU_API
@@ -32,6 +34,7 @@ cudaError_t take_shared(void** place, size_t bytes) {
     memset(memory, 0, room);
     device().machine.buffers.adopt(static_cast<char*>(memory), bytes, 1);
     if (device().machine.watch) device().machine.buffers.set_written(static_cast<char*>(memory), bytes);
+    if (auto* streams = device().streams()) streams->order_all();
     std::lock_guard<std::mutex> lock(mutex);
     pinned[*place = memory] = bytes;
     return noted(cudaSuccess);
@@ -42,6 +45,7 @@ cudaError_t take_shared(void** place, size_t bytes) {
 bool emu::shared_free(void* place) {
     std::lock_guard<std::mutex> lock(mutex);
     if (!place || !pinned.erase(place)) return false;
+    if (auto* streams = device().streams()) streams->host_waits_for_all();
     device().machine.buffers.remove(static_cast<char*>(place));
     free(place);
     return true;
@@ -50,9 +54,7 @@ bool emu::shared_free(void* place) {
 struct emu_event {
     std::chrono::steady_clock::time_point at{};
     bool recorded = false, timed = true;
-};
-struct emu_stream {
-    int priority;
+    emu::StreamClock clock;
 };
 
 // Runtime functions for the last error and for the names of errors.
@@ -180,8 +182,11 @@ API cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int
     return noted(cudaErrorInvalidValue);
 }
 
-API cudaError_t cudaDeviceSynchronize() { return noted(cudaSuccess); }
-API cudaError_t cudaDeviceReset() { return noted(cudaSuccess); }
+API cudaError_t cudaDeviceSynchronize() {
+    if (auto* streams = device().streams()) streams->host_waits_for_all();
+    return noted(cudaSuccess);
+}
+API cudaError_t cudaDeviceReset() { return cudaDeviceSynchronize(); }
 API cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return noted(cudaSuccess); }
 API cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return noted(cudaSuccess); }
 API cudaError_t cudaDeviceSetLimit(cudaLimit, size_t) { return noted(cudaSuccess); }
@@ -198,13 +203,14 @@ API cudaError_t cudaProfilerStop() { return noted(cudaSuccess); }
 
 // Runtime functions that allocate, copy, set and free memory.
 
-API cudaError_t cudaMalloc(void** place, size_t bytes) {
+static cudaError_t take(void** place, size_t bytes, const Call& call) {
     if (!place) return noted(cudaErrorInvalidValue);
     *place = bytes ? device().memory.take(bytes) : nullptr;
-    if (*place) device().remember(*place, EMU_SITE);
+    if (*place) device().remember(*place, call);
     return unless(bytes && !*place, cudaErrorMemoryAllocation);
 }
-API cudaError_t cudaMallocAsync(void** place, size_t bytes, cudaStream_t) { return cudaMalloc(place, bytes); }
+API cudaError_t cudaMalloc(void** place, size_t bytes) { return take(place, bytes, Call(__func__, EMU_SITE)); }
+API cudaError_t cudaMallocAsync(void** place, size_t bytes, cudaStream_t stream) { return take(place, bytes, Call(__func__, EMU_SITE, true, stream)); }
 API cudaError_t cudaMallocHost(void** place, size_t bytes) { return take_shared(place, bytes); }
 API cudaError_t cudaHostAlloc(void** place, size_t bytes, unsigned) { return take_shared(place, bytes); }
 API cudaError_t cudaMallocManaged(void** place, size_t bytes, unsigned) { return take_shared(place, bytes); }
@@ -219,6 +225,7 @@ API cudaError_t cudaHostRegister(void* place, size_t bytes, unsigned) {
 API cudaError_t cudaHostUnregister(void* place) {
     std::lock_guard<std::mutex> lock(mutex);
     if (!registered.erase(place)) return noted(cudaErrorHostMemoryNotRegistered);
+    if (auto* streams = device().streams()) streams->host_waits_for_all();
     device().machine.buffers.remove(static_cast<char*>(place));
     return noted(cudaSuccess);
 }
@@ -226,41 +233,47 @@ API cudaError_t cudaHostGetDevicePointer(void** there, void* host, unsigned) { r
 API cudaError_t cudaMallocPitch(void** place, size_t* pitch, size_t width, size_t height) {
     constexpr size_t kPitch = 512;
     *pitch = (width + kPitch - 1) / kPitch * kPitch;
-    return cudaMalloc(place, *pitch * height);
+    return take(place, *pitch * height, Call(__func__, EMU_SITE));
 }
 API cudaError_t cudaMalloc3D(cudaPitchedPtr* place, cudaExtent extent) {
     place->xsize = extent.width;
     place->ysize = extent.height;
     return cudaMallocPitch(&place->ptr, &place->pitch, extent.width, extent.height * extent.depth);
 }
-API cudaError_t cudaFree(void* place) {
+static cudaError_t free_place(void* place, const Call& call) {
     if (!place) return noted(cudaSuccess);
+    device().before_free(place, call);
     return unless(!device().memory.give_back(place) && !emu::shared_free(place));
 }
-API cudaError_t cudaFreeAsync(void* place, cudaStream_t) { return cudaFree(place); }
+API cudaError_t cudaFree(void* place) { return free_place(place, Call(__func__, EMU_SITE)); }
+API cudaError_t cudaFreeAsync(void* place, cudaStream_t stream) { return free_place(place, Call(__func__, EMU_SITE, true, stream)); }
 API cudaError_t cudaFreeHost(void* place) { return unless(place && !emu::shared_free(place)); }
 
-API cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) { return device().copy(to, from, bytes, kind, EMU_SITE); }
-API cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
-    return device().copy(to, from, bytes, kind, EMU_SITE);
+API cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) { return device().copy(to, from, bytes, kind, Call(__func__, EMU_SITE)); }
+API cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+    return device().copy(to, from, bytes, kind, Call(__func__, EMU_SITE, true, stream));
 }
-API cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind) {
+static cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind, const Call& call) {
     if (width > to_pitch || width > from_pitch) return noted(cudaErrorInvalidPitchValue);
     for (size_t row = 0; row < height; ++row) {
         auto* source = static_cast<const char*>(from) + row * from_pitch;
-        if (cudaError_t error = device().copy(static_cast<char*>(to) + row * to_pitch, source, width, kind, EMU_SITE)) return error;
+        if (cudaError_t error = device().copy(static_cast<char*>(to) + row * to_pitch, source, width, kind, call)) return error;
     }
     return noted(cudaSuccess);
 }
-API cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t) {
-    return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
+API cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind) {
+    return copy_rows(to, to_pitch, from, from_pitch, width, height, kind, Call(__func__, EMU_SITE));
 }
-API cudaError_t cudaMemset(void* to, int value, size_t bytes) { return device().set(to, value, bytes, EMU_SITE); }
-API cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t) { return device().set(to, value, bytes, EMU_SITE); }
+API cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+    return copy_rows(to, to_pitch, from, from_pitch, width, height, kind, Call(__func__, EMU_SITE, true, stream));
+}
+API cudaError_t cudaMemset(void* to, int value, size_t bytes) { return device().set(to, value, bytes, Call(__func__, EMU_SITE)); }
+API cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) { return device().set(to, value, bytes, Call(__func__, EMU_SITE, true, stream)); }
 API cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
+    Call call(__func__, EMU_SITE);
     if (width > pitch) return noted(cudaErrorInvalidPitchValue);
     for (size_t row = 0; row < height; ++row) {
-        if (cudaError_t error = device().set(static_cast<char*>(to) + row * pitch, value, width, EMU_SITE)) return error;
+        if (cudaError_t error = device().set(static_cast<char*>(to) + row * pitch, value, width, call)) return error;
     }
     return noted(cudaSuccess);
 }
@@ -282,40 +295,64 @@ API cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, cons
 
 // Runtime functions for streams and events. The emulator runs the work before the issuing call returns.
 
-API cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int priority) {
-    return *stream = new emu_stream{priority}, noted(cudaSuccess);
+API cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
+    auto* streams = device().streams();
+    unsigned number = streams ? streams->create(!(flags & cudaStreamNonBlocking)) : emu::Streams::kDefault;
+    return *stream = new emu_stream{priority, number}, noted(cudaSuccess);
 }
 API cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithPriority(stream, 0, 0); }
-API cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) { return cudaStreamCreateWithPriority(stream, 0, 0); }
+API cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) { return cudaStreamCreateWithPriority(stream, flags, 0); }
 API cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-    if (reinterpret_cast<uintptr_t>(stream) > 4) delete stream;
+    if (stream <= cudaStreamFireAndForget) return noted(cudaSuccess);
+    if (auto* streams = device().streams()) streams->destroy(stream->number);
+    delete stream;
     return noted(cudaSuccess);
 }
-API cudaError_t cudaStreamSynchronize(cudaStream_t) { return noted(cudaSuccess); }
-API cudaError_t cudaStreamQuery(cudaStream_t) { return noted(cudaSuccess); }
-API cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return noted(cudaSuccess); }
+API cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    if (auto* streams = device().streams()) streams->host_waits_for(number_of(stream));
+    return noted(cudaSuccess);
+}
+API cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
+API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    auto* streams = device().streams();
+    if (streams && event) streams->wait(number_of(stream), event->clock);
+    return noted(cudaSuccess);
+}
+// The emulator calls the host's function at once. The function may tell the host that the stream has come to it.
+// So the host counts as waiting for the work before it.
 API cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void* data, unsigned) {
+    cudaStreamSynchronize(stream);
     call(stream, device().sticky, data);
     return noted(cudaSuccess);
 }
-API cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t call, void* data) { return call(data), noted(cudaSuccess); }
+API cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t call, void* data) {
+    cudaStreamSynchronize(stream);
+    return call(data), noted(cudaSuccess);
+}
 API cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, size_t, unsigned) { return noted(cudaSuccess); }
 API cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
     *event = new emu_event;
     (*event)->timed = !(flags & cudaEventDisableTiming);
     return noted(cudaSuccess);
 }
-API cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+API cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     if (!event) return noted(cudaErrorInvalidResourceHandle);
     event->at = std::chrono::steady_clock::now();
     event->recorded = true;
+    if (auto* streams = device().streams()) event->clock = streams->record(number_of(stream));
     return noted(cudaSuccess);
 }
-API cudaError_t cudaEventSynchronize(cudaEvent_t event) { return unless(!event, cudaErrorInvalidResourceHandle); }
-API cudaError_t cudaEventQuery(cudaEvent_t event) { return unless(!event, cudaErrorInvalidResourceHandle); }
+API cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    auto* streams = device().streams();
+    if (streams && event) streams->host_waits(event->clock);
+    return unless(!event, cudaErrorInvalidResourceHandle);
+}
+API cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
 API cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
     bool usable = begin && end && begin->recorded && end->recorded && begin->timed && end->timed;
     if (!usable) return noted(cudaErrorInvalidResourceHandle);
+    cudaEventSynchronize(begin);
+    cudaEventSynchronize(end);
     *milliseconds = std::chrono::duration<float, std::milli>(end->at - begin->at).count();
     return noted(cudaSuccess);
 }

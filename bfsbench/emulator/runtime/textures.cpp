@@ -75,7 +75,7 @@ emu::ProgramDevice& its_device() { return emu::ProgramDevice::get(); }
 cudaError_t refused(cudaError_t error = cudaErrorInvalidValue) { return its_device().note(error); }
 cudaError_t done() { return its_device().note(cudaSuccess); }
 
-cudaError_t make_array(cudaArray_t* array, const cudaChannelFormatDesc* format, cudaExtent extent, unsigned flags, const void* site) {
+cudaError_t make_array(cudaArray_t* array, const cudaChannelFormatDesc* format, cudaExtent extent, unsigned flags, const emu::Call& call) {
     if (!array || !format || !extent.width || flags & ~(cudaArrayLayered | cudaArraySurfaceLoadStore)) return refused();
     if (!is_supported(*format)) return refused(cudaErrorInvalidChannelDescriptor);
     bool layered = flags & cudaArrayLayered;
@@ -89,7 +89,7 @@ cudaError_t make_array(cudaArray_t* array, const cudaChannelFormatDesc* format, 
     image.pitch = extent.width * image.texel();
     void* place = nullptr;
     if (cudaError_t error = cudaMalloc(&place, image.pitch * image.size[1] * image.size[2])) return error;
-    its_device().remember(place, site);
+    its_device().remember(place, call);
     image.data = static_cast<char*>(place);
     set_alive(*array = new cudaArray{image});
     return done();
@@ -102,13 +102,13 @@ struct Side {
 };
 
 // Copies a box, whose width is in bytes.
-cudaError_t copy_box(Side to, Side from, cudaExtent box, cudaMemcpyKind kind, const void* site) {
+cudaError_t copy_box(Side to, Side from, cudaExtent box, cudaMemcpyKind kind, const emu::Call& call) {
     if (!to.begin || !from.begin) return refused();
     if (box.height > 1 && (box.width > to.pitch || box.width > from.pitch)) return refused(cudaErrorInvalidPitchValue);
     for (size_t z = 0; z < box.depth; ++z) {
         for (size_t y = 0; y < box.height; ++y) {
             const char* source = from.begin + z * from.slice + y * from.pitch;
-            if (cudaError_t error = its_device().copy(to.begin + z * to.slice + y * to.pitch, source, box.width, kind, site)) return error;
+            if (cudaError_t error = its_device().copy(to.begin + z * to.slice + y * to.pitch, source, box.width, kind, call)) return error;
         }
     }
     return done();
@@ -116,17 +116,17 @@ cudaError_t copy_box(Side to, Side from, cudaExtent box, cudaMemcpyKind kind, co
 
 // Returns the side of a copy for a box in an array. `at.x` and the box's width are in bytes. A box of one row
 // may continue in the next rows if `wraps`. Returns a null pointer if the box reaches outside of the array.
-Side part_of(cudaArray_const_t array, cudaPos at, cudaExtent box, const void* site, bool wraps = false) {
+Side part_of(cudaArray_const_t array, cudaPos at, cudaExtent box, const emu::Call& call, bool wraps = false) {
     if (!is_alive(array)) return {};
     size_t slice = array->pitch * array->size[1];
     bool inside = wraps ? at.y * array->pitch + at.x + box.width <= slice : at.x + box.width <= array->pitch && at.y + box.height <= array->size[1];
     if (inside && at.z + box.depth <= array->size[2]) return {array->row(at.y, at.z) + at.x, array->pitch, slice};
-    its_device().find("bad copy", "a part that reaches outside of an array", site);
+    its_device().find("bad copy", "a part that reaches outside of an array", call.from, call.site);
     return {};
 }
 Side rows_at(const void* begin, size_t pitch) { return {static_cast<char*>(const_cast<void*>(begin)), pitch, 0}; }
 
-cudaError_t copy_3d(const cudaMemcpy3DParms* p, const void* site) {
+cudaError_t copy_3d(const cudaMemcpy3DParms* p, const emu::Call& call) {
     if (!p || (p->srcArray && p->srcPtr.ptr) || (p->dstArray && p->dstPtr.ptr)) return refused();
     cudaArray_const_t array = p->srcArray ? p->srcArray : p->dstArray;
     if ((p->srcArray && !is_alive(p->srcArray)) || (p->dstArray && !is_alive(p->dstArray))) return refused();
@@ -134,13 +134,13 @@ cudaError_t copy_3d(const cudaMemcpy3DParms* p, const void* site) {
     if (p->dstArray && p->dstArray->texel() != texel) return refused();
     cudaExtent box{p->extent.width * texel, p->extent.height, p->extent.depth};
     auto side = [&](cudaArray_const_t of, const cudaPitchedPtr& rows, const cudaPos& at) -> Side {
-        if (of) return part_of(of, {at.x * texel, at.y, at.z}, box, site);
+        if (of) return part_of(of, {at.x * texel, at.y, at.z}, box, call);
         if (box.depth > 1 && at.y + box.height > rows.ysize) return {};
         size_t slice = rows.pitch * rows.ysize;
         return {static_cast<char*>(rows.ptr) + at.z * slice + at.y * rows.pitch + at.x * texel, rows.pitch, slice};
     };
     Side from = side(p->srcArray, p->srcPtr, p->srcPos);
-    return copy_box(side(p->dstArray, p->dstPtr, p->dstPos), from, box, p->kind, site);
+    return copy_box(side(p->dstArray, p->dstPtr, p->dstPos), from, box, p->kind, call);
 }
 
 // Stores the image that a resource describes. Returns false if the resource is not valid.
@@ -331,10 +331,10 @@ void emu::access_surface(cudaSurfaceObject_t surface, Accessor by, const int (&a
 }
 
 TEXTURE_API cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDesc* format, size_t width, size_t height, unsigned flags) {
-    return make_array(array, format, {width, height, 0}, flags, EMU_SITE);
+    return make_array(array, format, {width, height, 0}, flags, emu::Call(__func__, EMU_SITE));
 }
 TEXTURE_API cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* format, cudaExtent extent, unsigned flags) {
-    return make_array(array, format, extent, flags, EMU_SITE);
+    return make_array(array, format, extent, flags, emu::Call(__func__, EMU_SITE));
 }
 TEXTURE_API cudaError_t cudaFreeArray(cudaArray_t array) {
     if (!array) return done();
@@ -351,22 +351,29 @@ TEXTURE_API cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int
 // Each copy also has a form with a stream.
 #define EMU_LIST(...) __VA_ARGS__
 #define EMU_COPY(name, parameters, copied)                                                   \
-    TEXTURE_API cudaError_t name(EMU_LIST parameters) { return copied; }                     \
-    TEXTURE_API cudaError_t name##Async(EMU_LIST parameters, cudaStream_t) { return copied; }
+    TEXTURE_API cudaError_t name(EMU_LIST parameters) {                                      \
+        emu::Call call(__func__, EMU_SITE);                                                  \
+        return copied;                                                                       \
+    }                                                                                        \
+    TEXTURE_API cudaError_t name##Async(EMU_LIST parameters, cudaStream_t stream) {          \
+        emu::Call call(__func__, EMU_SITE, true, stream);                                    \
+        return copied;                                                                       \
+    }
 EMU_COPY(cudaMemcpyToArray, (cudaArray_t to, size_t x, size_t y, const void* from, size_t bytes, cudaMemcpyKind kind),
-         copy_box(part_of(to, {x, y, 0}, {bytes, 1, 1}, EMU_SITE, true), rows_at(from, 0), {bytes, 1, 1}, kind, EMU_SITE))
+         copy_box(part_of(to, {x, y, 0}, {bytes, 1, 1}, call, true), rows_at(from, 0), {bytes, 1, 1}, kind, call))
 EMU_COPY(cudaMemcpyFromArray, (void* to, cudaArray_const_t from, size_t x, size_t y, size_t bytes, cudaMemcpyKind kind),
-         copy_box(rows_at(to, 0), part_of(from, {x, y, 0}, {bytes, 1, 1}, EMU_SITE, true), {bytes, 1, 1}, kind, EMU_SITE))
+         copy_box(rows_at(to, 0), part_of(from, {x, y, 0}, {bytes, 1, 1}, call, true), {bytes, 1, 1}, kind, call))
 EMU_COPY(cudaMemcpy2DToArray, (cudaArray_t to, size_t x, size_t y, const void* from, size_t pitch, size_t width, size_t height, cudaMemcpyKind kind),
-         copy_box(part_of(to, {x, y, 0}, {width, height, 1}, EMU_SITE), rows_at(from, pitch), {width, height, 1}, kind, EMU_SITE))
+         copy_box(part_of(to, {x, y, 0}, {width, height, 1}, call), rows_at(from, pitch), {width, height, 1}, kind, call))
 EMU_COPY(cudaMemcpy2DFromArray, (void* to, size_t pitch, cudaArray_const_t from, size_t x, size_t y, size_t width, size_t height, cudaMemcpyKind kind),
-         copy_box(rows_at(to, pitch), part_of(from, {x, y, 0}, {width, height, 1}, EMU_SITE), {width, height, 1}, kind, EMU_SITE))
-EMU_COPY(cudaMemcpy3D, (const cudaMemcpy3DParms* parameters), copy_3d(parameters, EMU_SITE))
+         copy_box(rows_at(to, pitch), part_of(from, {x, y, 0}, {width, height, 1}, call), {width, height, 1}, kind, call))
+EMU_COPY(cudaMemcpy3D, (const cudaMemcpy3DParms* parameters), copy_3d(parameters, call))
 #undef EMU_COPY
 #undef EMU_LIST
 TEXTURE_API cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from, size_t from_x, size_t from_y, size_t width, size_t height, cudaMemcpyKind kind) {
+    emu::Call call(__func__, EMU_SITE);
     cudaExtent box{width, height, 1};
-    return copy_box(part_of(to, {to_x, to_y, 0}, box, EMU_SITE), part_of(from, {from_x, from_y, 0}, box, EMU_SITE), box, kind, EMU_SITE);
+    return copy_box(part_of(to, {to_x, to_y, 0}, box, call), part_of(from, {from_x, from_y, 0}, box, call), box, kind, call);
 }
 
 TEXTURE_API cudaError_t cudaCreateTextureObject(cudaTextureObject_t* texture, const cudaResourceDesc* resource, const cudaTextureDesc* how, const cudaResourceViewDesc* view) {

@@ -26,6 +26,18 @@ bool both_strong(const Past& a, const Past& b, bool one_block) {
     return one_block || (a.scope() != Scope::block && b.scope() != Scope::block);
 }
 
+// Calls visit(word, mask) for each word of a range of bytes. `mask` has a bit for each of the word's bytes in
+// the range.
+template <class Visit>
+void each_word(size_t offset, size_t bytes, Visit visit) {
+    constexpr size_t kWord = Shadow::kWordBytes;
+    for (size_t end = offset + bytes; offset < end;) {
+        size_t first = offset % kWord, part = std::min(kWord - first, end - offset);
+        visit(offset / kWord, ((1u << part) - 1) << first);
+        offset += part;
+    }
+}
+
 }  // namespace
 
 // Number of bytes behind a block's shared memory. A wrong access to these bytes is reported as an access to
@@ -152,17 +164,24 @@ Watch::Place Watch::find_shared(const char* address, const ResidentBlock& from) 
 }
 
 Watch::Place Watch::find(const char* address, const ResidentBlock& from) {
+    Place global = find_global(address);
+    return global.shadow ? global : find_shared(address, from);
+}
+
+Watch::Place Watch::find_global(const char* address) {
+    Place place;
     if (auto [begin, region] = buffers_.at(address); region) {
         if (!region->shadow) region->shadow = std::make_unique<Shadow>(region->bytes);
-        return {region->shadow.get(), begin, region->bytes, region->element, Space::buffer};
+        place = {region->shadow.get(), begin, region->bytes, region->element, Space::buffer};
+    } else {
+        auto next = modules_.upper_bound(address);
+        if (next == modules_.begin()) return {};
+        auto& [first, variables] = *std::prev(next);
+        if (static_cast<size_t>(address - first) >= variables->bytes) return {};
+        place = {variables->shadow.get(), first, variables->bytes, 1, Space::module};
     }
-    Place shared = find_shared(address, from);
-    if (shared.shadow) return shared;
-    auto next = modules_.upper_bound(address);
-    if (next == modules_.begin()) return {};
-    auto& [begin, region] = *std::prev(next);
-    if (static_cast<size_t>(address - begin) >= region->bytes) return {};
-    return {region->shadow.get(), begin, region->bytes, 1, Space::module};
+    if (static_cast<size_t>(address - device_range) >= device_range_bytes) streams.check_host(place.begin, place.bytes);
+    return place;
 }
 
 void Watch::access_elsewhere(const char* address, size_t bytes, Past now, Order order, const void* where) {
@@ -197,18 +216,15 @@ void Watch::keep_place(Site& site, const Place& place, size_t offset) {
 }
 
 bool Watch::check_unaligned(Shadow& shadow, size_t offset, size_t bytes, Past now, const char* address) {
-    constexpr size_t kWord = Shadow::kWordBytes;
     bool written = true;
-    for (size_t end = offset + bytes; offset < end;) {
-        size_t first = offset % kWord, part = std::min(kWord - first, end - offset);
-        written &= check_word(shadow, offset / kWord, ((1u << part) - 1) << first, now, address);
-        offset += part;
-    }
+    each_word(offset, bytes, [&](size_t word, unsigned mask) { written &= check_word(shadow, word, mask, now, address); });
     return written;
 }
 
 void Watch::meet(const Past& past, const Past& now, const char* address) {
-    if (!(past.bytes() & now.bytes()) || clocks.over(past)) return;
+    if (!(past.bytes() & now.bytes())) return;
+    if (clocks.before_era(past.moment())) return meet_operation(past, now, address);
+    if (clocks.over(past)) return;
     const Instant &then = clocks.instant(past), &at = clocks.instant(now);
     bool one_block = then.block == at.block, one_warp = one_block && then.thread / kWarpSize == at.thread / kWarpSize;
     // Lanes that exchange values through volatile shared memory rely on lockstep, which GPUs no longer
@@ -218,6 +234,82 @@ void Watch::meet(const Past& past, const Past& now, const char* address) {
     if (!count_on_lockstep && both_strong(past, now, one_block)) return;
     if (is_known(Fault::race, now, &past)) return;
     report(Fault::race, find(address), address, here(), now, &past);
+}
+
+void Watch::meet_operation(const Past& past, const Past& now, const char* address) {
+    if (!streams.beside_running(past.moment())) return;
+    std::optional<Operation> other = streams.operation(past.moment());
+    if (!other) return;
+    if (both_strong(past, now, false)) {
+        // The kernels may hand over data by this word, for example by a lock.
+        if (past.act() != Act::read && now.act() != Act::write) streams.take_up(other->stream);
+        return;
+    }
+    const void* before = other->is_launch ? sites_.address(past.site()) : nullptr;
+    const void* after = streams.running().is_launch ? sites_.address(now.site()) : nullptr;
+    report_streams({*other, past.act(), before}, {streams.running(), now.act(), after}, address);
+}
+
+void Watch::report_streams(const StreamRace::Side& first, const StreamRace::Side& second, const char* address) {
+    StreamRace* race = streams.add_race(first, second);
+    if (!race) return;
+    Place place = find_global(address);
+    std::string offset = "byte " + std::to_string(address - place.begin) + " of ";
+    if (place.space == Space::buffer) race->where = offset + "a buffer of " + std::to_string(place.bytes) + " bytes";
+    else race->where = place.space == Space::module ? "a variable outside functions" : "memory of the host";
+}
+
+void Watch::touch(const char* address, size_t bytes, Act act) {
+    Place place = find_global(address);
+    if (!place.shadow) return streams.copy_to_host(address, bytes);
+    Shadow& shadow = *place.shadow;
+    auto offset = static_cast<size_t>(address - place.begin);
+    Past access(clocks.moment_of_operation(), 0, act, Scope::none);
+    each_word(offset, std::min(bytes, place.bytes - offset), [&](size_t word, unsigned mask) {
+        Past now = access.to(mask);
+        auto meet = [&](const Past& past) {
+            bool meets = !clocks.settled(past.moment()) && past.bytes() & mask;
+            if (meets) meet_operation(past, now, place.begin + word * Shadow::kWordBytes);
+        };
+        meet(shadow.write(word));
+        Past& first = shadow.first_read(word);
+        if (act == Act::read) {
+            bool over = clocks.settled(first.moment()) || !streams.beside_running(first.moment());
+            (over ? first : shadow.last_read(word)) = now;
+            return;
+        }
+        meet(first);
+        meet(shadow.last_read(word));
+        shadow.write(word) = now;
+        shadow.last_write_near(word) = now.moment();
+    });
+}
+
+void Watch::touch_by_host(const char* address, size_t bytes, Act act, Scope scope, const Operation& host) {
+    StreamRace::Side here{host, act, nullptr};
+    here.operation.stream = Streams::kHost;
+    auto copy = streams.copy_beside_host(address, bytes);
+    if (copy && scope == Scope::none) report_streams({*copy, Act::write, nullptr}, here, address);
+    Place place = find_global(address);
+    if (!place.shadow) return;
+    auto offset = static_cast<size_t>(address - place.begin);
+    each_word(offset, std::min(bytes, place.bytes - offset), [&](size_t word, unsigned mask) {
+        auto meet = [&](const Past& past) {
+            if (!(past.bytes() & mask)) return;
+            std::optional<Operation> other = streams.beside_host(past.moment());
+            if (!other) return;
+            if (scope == Scope::none) {
+                const void* instruction = other->is_launch ? sites_.address(past.site()) : nullptr;
+                report_streams({*other, past.act(), instruction}, here, place.begin + word * Shadow::kWordBytes);
+            } else if (past.act() != Act::read) {
+                streams.host_waits_for(other->stream);  // a kernel may tell the host by this word what it has done
+            }
+        };
+        meet(place.shadow->write(word));
+        if (act == Act::read) return;
+        meet(place.shadow->first_read(word));
+        meet(place.shadow->last_read(word));
+    });
 }
 
 void Watch::require_constant(const char* address, size_t bytes, const void* where) {
@@ -349,7 +441,7 @@ __attribute__((noinline)) void step_and_acquire(Counting& counting, const char* 
 void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site, Order order) {
     auto* place = static_cast<const char*>(address);
     if (watching) return access_watched(place, bytes, act, scope, order, site);
-    check_host_access(place, bytes, act, site);
+    check_host_access(place, bytes, act, scope, site);
     if (!trace.runs() || trace.is_own(place)) return;
     Counting& counting = *worker->machine.counting;
     if (act == Act::read && scope == Scope::none) return counting.load(here(), place, bytes, site);

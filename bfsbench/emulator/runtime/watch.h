@@ -14,6 +14,7 @@
 #include "resident_block.h"
 #include "shadow.h"
 #include "sites.h"
+#include "streams.h"
 
 namespace emu {
 
@@ -61,6 +62,7 @@ class Watch {
     explicit Watch(Buffers& buffers) : buffers_(buffers) {}
 
     Clocks clocks;
+    Streams streams;
     bool goes_on = false;  // true if a fault ends only its thread, and not the launch
 
     // Begins a launch. `child` is null if the host launches the kernel.
@@ -74,6 +76,16 @@ class Watch {
 
     // Checks an access that the current thread is about to make. The call may let other threads run.
     void access(const char* address, size_t bytes, Act act, Scope scope, Order order, const void* where);
+
+    // Begins an operation that the host issues to a stream.
+    void begin_operation(unsigned stream, const Operation& operation) {
+        clocks.begin_operation(streams.begin(stream, operation, clocks.next_moment()));
+    }
+    // Records that a copy, memset, allocation or free accesses memory. Reports races with other streams.
+    void touch(const char* address, size_t bytes, Act act);
+    // Reports a race of the host's access with an operation for which the host has not waited. `host` says
+    // which instruction or call makes the access.
+    void touch_by_host(const char* address, size_t bytes, Act act, Scope scope, const Operation& host);
 
     // Checks a read by __ldg. No thread may have written these words since the launch began.
     void require_constant(const char* address, size_t bytes, const void* where);
@@ -113,6 +125,8 @@ class Watch {
         Space space = Space::nowhere;
         const ResidentBlock* block = nullptr;  // the block that owns the memory, if it is shared memory
     };
+    // Returns the buffer or variable that contains an address, or a Place without shadow.
+    Place find_global(const char* address);
     // Returns the memory that contains an address which a thread of block `from` accesses.
     Place find(const char* address, const ResidentBlock& from = block_of(here()));
     static Place find_shared(const char* address, const ResidentBlock& from);
@@ -124,8 +138,11 @@ class Watch {
     bool check_unaligned(Shadow& shadow, size_t offset, size_t bytes, Past now, const char* address);
     void keep_read(Shadow& shadow, size_t word, Past now);
     // Reports a race if the access `past` races with the current access `now`. The access `past` must be
-    // newer than the last grid barrier, host launch and tail launch.
+    // newer than the last grid barrier, host launch and tail launch, or belong to an earlier operation of the
+    // host that may run beside the launch. meet_operation() handles the second case.
     void meet(const Past& past, const Past& now, const char* address);
+    void meet_operation(const Past& past, const Past& now, const char* address);
+    void report_streams(const StreamRace::Side& first, const StreamRace::Side& second, const char* address);
     void record(const Place& place, const char* address, size_t bytes, Act act, const void* site);
     void complete_record();
     [[noreturn]] void refuse(const Place& nearest, const char* address, size_t bytes, const Past& now);
@@ -147,13 +164,14 @@ class Watch {
 };
 
 // The range of device memory in a program with host code. check_host_access() reports an access of the host
-// to this range.
+// to this range. It also checks accesses to memory that streams use (`host_range`).
 extern const char* device_range;
 extern size_t device_range_bytes;
-void report_host_access(const char* address, size_t bytes, Act act, const void* site);
-inline void check_host_access(const char* address, size_t bytes, Act act, const void* site) {
+void report_host_access(const char* address, size_t bytes, Act act, Scope scope, const void* site);
+inline void check_host_access(const char* address, size_t bytes, Act act, Scope scope, const void* site) {
     bool on_device = static_cast<size_t>(address - device_range) < device_range_bytes;
-    if (__builtin_expect(on_device && !current, 0)) report_host_access(address, bytes, act, site);
+    bool in_streams = static_cast<size_t>(address - host_range) < host_range_bytes;
+    if (__builtin_expect((on_device || in_streams) && !current, 0)) report_host_access(address, bytes, act, scope, site);
 }
 
 // The checker of the launch that runs on this core, or null if the emulator does not check accesses.
@@ -166,7 +184,8 @@ extern __thread int64_t steps_left __attribute__((tls_model("initial-exec")));
 // Checks a read by a short path, and returns false if the read needs the full check. The short path needs
 // three conditions:
 // 1. The read lies in the buffer or variable that its instruction accessed last.
-// 2. The last write to the words came before the latest grid barrier, host launch or tail launch.
+// 2. The last write to the words came before the latest grid barrier, host launch or tail launch, and before
+//    all operations of other streams that may run beside this launch.
 // 3. No other thread has read the words since then, or this thread has not synchronised with other threads.
 // The function is inlined, so that the caller saves no registers.
 inline __attribute__((always_inline)) bool Watch::read_quickly(const char* address, size_t bytes, const void* where) {
@@ -180,10 +199,10 @@ inline __attribute__((always_inline)) bool Watch::read_quickly(const char* addre
     Shadow& shadow = site.shared ? *block.shadow : *site.shadow;
     size_t begin = offset / kWord, end = begin + bytes / kWord;
     auto is_over = [&](const Past& first) {
-        return clocks.before_era(first.moment()) || first.moment() == fiber.moment;
+        return clocks.settled(first.moment()) || first.moment() == fiber.moment;
     };
     for (size_t word = begin; word < end; ++word) {
-        bool quiet = shadow.written(word) == Shadow::kWhole && clocks.before_era(shadow.last_write_near(word));
+        bool quiet = shadow.written(word) == Shadow::kWhole && clocks.settled(shadow.last_write_near(word));
         if (!quiet || !(fiber.alone || is_over(shadow.first_read(word)))) return false;
     }
     --fiber.patience;
@@ -237,10 +256,10 @@ inline __attribute__((always_inline)) bool Watch::check_word(Shadow& shadow, siz
     unsigned char& written = shadow.written(word);
     bool all_written = (bytes & ~written) == 0;
     auto meet_if_recent = [&](const Past& past) {
-        if (!clocks.before_era(past.moment())) meet(past, now, address);
+        if (!clocks.settled(past.moment())) meet(past, now, address);
     };
     Moment& last_write = shadow.last_write_near(word);
-    if (!clocks.before_era(last_write)) meet_if_recent(shadow.write(word));
+    if (!clocks.settled(last_write)) meet_if_recent(shadow.write(word));
     if (now.act() == Act::read) {
         keep_read(shadow, word, now);
         return all_written;
@@ -257,8 +276,8 @@ inline __attribute__((always_inline)) bool Watch::check_word(Shadow& shadow, siz
 // be concurrent with the current access. A later write may race with either read.
 inline __attribute__((always_inline)) void Watch::keep_read(Shadow& shadow, size_t word, Past now) {
     Past& first = shadow.first_read(word);
-    bool over = clocks.before_era(first.moment()) || first.moment() == now.moment() ||
-                (!here().alone && clocks.over(first));
+    bool over = clocks.settled(first.moment()) || first.moment() == now.moment() ||
+                (clocks.before_era(first.moment()) ? !streams.beside_running(first.moment()) : !here().alone && clocks.over(first));
     (over ? first : shadow.last_read(word)) = now;
 }
 

@@ -204,6 +204,7 @@ void pictures() {
     DO(cudaMemcpy2DArrayToArray(second, 0, 0, array, 0, 0, 16, 3));
     DO(cudaMemcpy2DToArray(second, 4, 1, texels[2], 8, 8, 2, cudaMemcpyHostToDevice));
     DO(cudaMemcpy2DFromArrayAsync(other, 16, second, 0, 0, 16, 3, cudaMemcpyDeviceToHost));
+    DO(cudaDeviceSynchronize());
     TRUE(other[0][3] == 3 && other[1][1] == 20 && other[1][2] == 21 && other[2][1] == 22 && other[2][3] == 23);
     const auto smooth = settings(cudaAddressModeClamp, cudaFilterModeLinear, false);
     expect<float, 2>(__LINE__, texture_of(resource_of(array), smooth), {{1, 1}, {0.5f, 2.5f}, {2.25f, 1.75f}, {9, -9}}, {5.5f, 20, 14.25f, 3});
@@ -302,6 +303,7 @@ void boxes_and_layers() {
     TRUE(changed[0][0][0] == 0 && changed[0][0][1] == 8 && changed[0][1][2] == 12 && changed[1][0][0] == 0);
     expect<float, 2, true>(__LINE__, texture_of(resource_of(layered), point), {{2.5f, 0.5f, 0, 1}, {2.5f, 0.5f, 0, 0}}, {14, 2});
     DO(cudaMemcpyFromArrayAsync(line, single, 0, 0, 16, cudaMemcpyDeviceToHost));
+    DO(cudaDeviceSynchronize());
     TRUE(line[0] == 3 && line[1] == 4 && line[2] == 3);
     expect<float, 1, true>(__LINE__, texture_of(resource_of(stack), point), {{1.5f, 0, 0, 1}}, {5});
     for (cudaSurfaceObject_t object : {surface, second, third, fourth}) DO(cudaDestroySurfaceObject(object));

@@ -88,6 +88,9 @@ EMU_API void* device_malloc(size_t bytes);
 EMU_API bool device_free(void* place);
 // Frees memory that host and device share (managed memory). Returns false if `place` is not managed memory.
 EMU_API bool shared_free(void* place);
+// Ends the search for races between streams and the host. Programs with thrust call it, because the host runs
+// thrust's kernels, and its accesses would count as the host's own. Returns true.
+EMU_API bool forget_host_accesses();
 
 // A __shared__ variable that a program declares outside of functions. Each block has its own copy of the
 // variable.

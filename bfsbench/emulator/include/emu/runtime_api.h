@@ -223,6 +223,8 @@ inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = 0) { ret
 
 // Runtime functions that take a pointer to a kernel, and launch the kernel or return its properties.
 namespace emu __attribute__((visibility("default"))) {
+// Stores the source line of a call, for the function of the runtime API that is called next.
+void calls_from(CallSite from);
 cudaError_t launch_by_pointer(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream, bool cooperative);
 cudaError_t attributes_of(cudaFuncAttributes* attributes, const void* kernel);
 cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int value);
@@ -231,11 +233,13 @@ cudaError_t best_block(int* grid, int* block, const void* kernel, size_t (*share
 template <class F> const void* address_of_kernel(F* kernel) { return reinterpret_cast<const void*>(kernel); }
 }  // namespace emu
 template <class F>
-cudaError_t cudaLaunchKernel(F* kernel, dim3 grid, dim3 block, void** arguments, size_t shared = 0, cudaStream_t stream = nullptr) {
+cudaError_t cudaLaunchKernel(F* kernel, dim3 grid, dim3 block, void** arguments, size_t shared = 0, cudaStream_t stream = nullptr, emu::CallSite from = EMU_HERE) {
+    emu::calls_from(from);
     return emu::launch_by_pointer(emu::address_of_kernel(kernel), grid, block, arguments, shared, stream, false);
 }
 template <class F>
-cudaError_t cudaLaunchCooperativeKernel(F* kernel, dim3 grid, dim3 block, void** arguments, size_t shared = 0, cudaStream_t stream = nullptr) {
+cudaError_t cudaLaunchCooperativeKernel(F* kernel, dim3 grid, dim3 block, void** arguments, size_t shared = 0, cudaStream_t stream = nullptr, emu::CallSite from = EMU_HERE) {
+    emu::calls_from(from);
     return emu::launch_by_pointer(emu::address_of_kernel(kernel), grid, block, arguments, shared, stream, true);
 }
 template <class F>
@@ -268,9 +272,6 @@ cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, F* kernel,
 
 // Overloads of runtime functions for C++. An overload with a parameter `from` gets the source line of its
 // caller, which error messages name. For other overloads, error messages name the caller's return address.
-namespace emu __attribute__((visibility("default"))) {
-void calls_from(CallSite from);
-}
 template <class T> cudaError_t cudaMalloc(T** place, size_t bytes, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMalloc((void**)(place), bytes); }
 template <class T> cudaError_t cudaMallocHost(T** place, size_t bytes, unsigned = 0) { return cudaMallocHost((void**)(place), bytes); }
 template <class T> cudaError_t cudaHostAlloc(T** place, size_t bytes, unsigned flags) { return cudaHostAlloc((void**)(place), bytes, flags); }
@@ -281,23 +282,27 @@ template <class T> cudaError_t cudaMallocAsync(T** place, size_t bytes, cudaStre
 template <class T> void* emu_symbol(const T& symbol) { return const_cast<void*>(reinterpret_cast<const volatile void*>(&symbol)); }
 template <class T>
 cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* source, size_t bytes, size_t offset = 0, cudaMemcpyKind kind = cudaMemcpyHostToDevice, emu::CallSite from = EMU_HERE) {
-    emu::calls_from(from);
     if (offset + bytes > sizeof symbol) return cudaErrorInvalidValue;
+    emu::calls_from(from);
     return cudaMemcpy(static_cast<char*>(emu_symbol(symbol)) + offset, source, bytes, kind);
 }
 template <class T>
 cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t offset = 0, cudaMemcpyKind kind = cudaMemcpyDeviceToHost, emu::CallSite from = EMU_HERE) {
-    emu::calls_from(from);
     if (offset + bytes > sizeof symbol) return cudaErrorInvalidValue;
+    emu::calls_from(from);
     return cudaMemcpy(to, static_cast<char*>(emu_symbol(symbol)) + offset, bytes, kind);
 }
 template <class T>
-cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind, cudaStream_t = nullptr) {
-    return cudaMemcpyToSymbol(symbol, from, bytes, offset, kind);
+cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* source, size_t bytes, size_t offset, cudaMemcpyKind kind, cudaStream_t stream = nullptr, emu::CallSite from = EMU_HERE) {
+    if (offset + bytes > sizeof symbol) return cudaErrorInvalidValue;
+    emu::calls_from(from);
+    return cudaMemcpyAsync(static_cast<char*>(emu_symbol(symbol)) + offset, source, bytes, kind, stream);
 }
 template <class T>
-cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset, cudaMemcpyKind kind, cudaStream_t = nullptr) {
-    return cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind);
+cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset, cudaMemcpyKind kind, cudaStream_t stream = nullptr, emu::CallSite from = EMU_HERE) {
+    if (offset + bytes > sizeof symbol) return cudaErrorInvalidValue;
+    emu::calls_from(from);
+    return cudaMemcpyAsync(to, static_cast<char*>(emu_symbol(symbol)) + offset, bytes, kind, stream);
 }
 template <class T> cudaError_t cudaGetSymbolAddress(void** place, const T& symbol) { return *place = emu_symbol(symbol), cudaSuccess; }
 template <class T> cudaError_t cudaGetSymbolSize(size_t* bytes, const T& symbol) { return *bytes = sizeof symbol, cudaSuccess; }

@@ -4,6 +4,10 @@
 #pragma push_macro("malloc")
 #undef malloc
 #define malloc emu_thrust_malloc
+#ifndef EMU_THRUST
+#define EMU_THRUST
+inline const bool emu_thrust_runs_on_host = emu::forget_host_accesses();
+#endif
 #pragma push_macro("memcpy")
 #undef memcpy
 #pragma push_macro("memmove")

@@ -1,0 +1,148 @@
+// The order of the work that a program issues to CUDA's streams. The emulator runs this work in the order of
+// issue, but on a GPU the streams run side by side. Vector clocks show which operations have an order.
+//
+// A clock has a number for each stream. The first so many operations of the stream happen before the clock's
+// owner. Streams, recorded events and the host own clocks:
+// - An operation comes after the earlier operations of its stream, and after all that the host has waited for.
+// - An operation of the default stream also comes after the earlier operations of all blocking streams. An
+// operation of a blocking stream comes after the earlier operations of the default stream.
+// - A stream or the host that waits for an event or a stream takes over its clock.
+//
+// The host issues its operations one after another. So all earlier accesses of the host happen before an
+// operation, and only the host's later accesses can race with it.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "emu/call_site.h"
+#include "shadow.h"
+
+namespace emu {
+
+class StreamClock {
+  public:
+    uint32_t get(unsigned stream) const { return stream < numbers_.size() ? numbers_[stream] : 0; }
+    void set(unsigned stream, uint32_t number) {
+        if (stream >= numbers_.size()) numbers_.resize(stream + 1);
+        numbers_[stream] = number;
+    }
+    void join(const StreamClock& other) {
+        for (unsigned i = 0; i < other.numbers_.size(); ++i) set(i, std::max(get(i), other.numbers_[i]));
+    }
+
+  private:
+    std::vector<uint32_t> numbers_;
+};
+
+// A launch, a copy, a memset, an allocation or a free. `from` or `site` says where the host issues it.
+struct Operation {
+    const char* name;  // name of the kernel, or of the function of the runtime API
+    CallSite from;
+    const void* site;
+    bool is_launch;
+    // Streams::begin() sets the stream, the operation's number in the stream, and its first moment.
+    unsigned stream = 0;
+    uint32_t number = 0;
+    Moment first = 0;
+};
+
+// Two accesses to one address by operations without an order.
+struct StreamRace {
+    struct Side {
+        Operation operation;
+        Act act;
+        const void* instruction;  // the instruction of a kernel; null for other operations
+    };
+    Side sides[2];
+    std::string where;
+    uint64_t count;
+};
+
+class Streams {
+  public:
+    // Numbers of streams. cudaStreamCreate returns streams from kFirst on. Accesses of the host itself have the
+    // number kHost.
+    static constexpr unsigned kDefault = 0, kFirst = 1, kHost = ~0u;
+
+    unsigned create(bool blocking);
+    // Ends a stream. A later stream may get its number, and then comes after the work of this stream.
+    void destroy(unsigned stream);
+
+    // Returns whether the program has used more streams than the default stream.
+    bool has_several() const { return streams_.size() > kFirst; }
+    // Begins an operation, whose accesses have moments from `first` on. Returns the first moment of the
+    // earliest operation that may run beside it, or the largest number if there is none.
+    Moment begin(unsigned stream, Operation operation, Moment first);
+    const Operation& running() const { return running_; }
+    // Returns whether the operation that made an access may run beside the running operation.
+    bool beside_running(Moment moment);
+    // Returns the operation that made an access, or nothing if the host has since waited for all operations.
+    std::optional<Operation> operation(Moment moment);
+    // Returns the operation that made an access, if the host has not waited for this operation.
+    std::optional<Operation> beside_host(Moment moment);
+    // Orders all work of a stream so far before the running operation. An atomic access of the running
+    // operation has read a word that an atomic access of the stream has written.
+    void take_up(unsigned stream);
+
+    // Returns the clock of an event that the host records in a stream.
+    StreamClock record(unsigned stream);
+    void wait(unsigned stream, const StreamClock& event);
+    void host_waits(const StreamClock& event);
+    // Makes the host wait for a stream. For the default stream, this includes all blocking streams.
+    void host_waits_for(unsigned stream);
+    void host_waits_for_all();
+    // Orders all work so far before all later work, but not before accesses of the host.
+    void order_all();
+
+    // Records that the running operation copies to pageable memory of the host, which has no shadow.
+    void copy_to_host(const char* begin, size_t bytes);
+    // Returns an unfinished copy to pageable memory that wrote to any of these bytes.
+    std::optional<Operation> copy_beside_host(const char* begin, size_t bytes);
+    // Checks later accesses of the host to this memory until the host has waited for all streams.
+    void check_host(const char* begin, size_t bytes);
+    bool checks_host = true;
+
+    // Counts a race. Returns it if it is new, so that the caller can describe its place, and otherwise null.
+    StreamRace* add_race(const StreamRace::Side& first, const StreamRace::Side& second);
+    const std::deque<StreamRace>& races() const { return races_; }
+
+  private:
+    struct Stream {
+        bool blocking = true, in_use = true;
+        StreamClock clock;
+        uint32_t issued = 0, forgotten = 0;
+        std::vector<Moment> first;  // first moments of the operations from number `forgotten` + 1 on
+    };
+    struct HostCopy {
+        const char* begin;
+        size_t bytes;
+        Operation operation;
+    };
+    StreamClock& ready(unsigned stream);
+    StreamClock all() const;
+    const Operation* operation_at(Moment moment) const;
+    void host_takes_up(const StreamClock& clock);
+
+    std::mutex mutex_;
+    std::vector<Stream> streams_ = std::vector<Stream>(kFirst);
+    StreamClock host_, ordered_;         // `ordered_`: the work before the last order_all()
+    std::vector<Operation> operations_;  // in order of issue; empty if the host has waited for all
+    std::vector<HostCopy> copies_;
+    Operation running_{};
+    // The last answer of beside_running(), and the `asked_count_` moments from `asked_` on that it holds for.
+    Moment asked_ = 0, asked_count_ = 0;
+    bool answer_ = false;
+    std::deque<StreamRace> races_;
+};
+
+// The memory of the host that operations have accessed for which the host has not waited. check_host_access()
+// checks accesses of the host to this range.
+extern const char* host_range;
+extern size_t host_range_bytes;
+
+}  // namespace emu
