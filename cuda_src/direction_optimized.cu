@@ -5,7 +5,7 @@
 // nothing. Each level is one launch of `push` or `pull`. The launch also counts the vertices that it reaches
 // and their out-edges. The host reads these counts after each level and chooses the next direction by them.
 //
-// Invariant: every vertex except the source is counted once, in the level that reaches it.
+// Invariant: every reached vertex except the source is counted once, in the launch that gives it its level.
 //
 // Races: in `push`, several threads may find one neighbour unreached. atomicCAS lets exactly one thread claim
 // and count the neighbour. In `pull`, only the vertex's own thread writes its level. Other threads may read

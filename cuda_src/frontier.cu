@@ -8,9 +8,9 @@
 // A flag is one byte, as in the paper. A level reads a flag for every vertex, and bytes need a quarter of the
 // traffic of ints. Threads can write neighbouring bytes safely.
 //
-// Races: several threads may find one neighbour unvisited; all of them store an equal level and an equal
-// flag. `visited` does not change while `frontier` runs. In `update_flags` a thread accesses only its own
-// vertices.
+// Races: several threads may find one neighbour unvisited; all of them store an equal level and an equal flag.
+// `visited` does not change while `frontier` runs. In `update_flags` a thread accesses only the flags of its own
+// vertices, and all threads store an equal value in *progress.
 #include "graph.cuh"
 
 extern "C" __global__ void frontier(const offset_t *__restrict__ row_offsets, const int *__restrict__ column_indices,

@@ -6,9 +6,9 @@
 // block has expanded all other vertices, its threads expand the queued vertices, one vertex per thread. All
 // vertices of a warp then have a high degree.
 //
-// Capacity: the atomic that reserves a place also tells the thread whether the queue is full. If the queue is
-// full, the thread expands the vertex immediately. So `deferred` can exceed queue_size. One barrier, after
-// all vertices, is enough.
+// Capacity: the atomic that reserves a place in the queue also tells the thread whether the queue is full. If the
+// queue is full, the thread expands the vertex immediately. So `deferred` can exceed queue_size, and the loop over
+// vertices needs no barrier.
 //
 // Races: several threads may find one neighbour unreached; all of them store an equal level.
 #include "neighbours.cuh"

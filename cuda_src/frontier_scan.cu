@@ -5,11 +5,11 @@
 // has these launches:
 //
 // - expand gives unvisited neighbours of the queue's vertices a level, and marks them as updated.
-// - update_frontier makes updated vertices the visited frontier, and copies the flags for the prefix sum.
+// - update_frontier marks updated vertices as visited and as the frontier, and copies the flags for the prefix sum.
 // - scan_tiles and add_tile_offsets compute the prefix sum (scan.cuh).
 // - generate_queue puts each frontier vertex into its place in the queue.
 //
-// All launches except the first read every vertex, so a level costs O(V) even if its frontier is small.
+// All these kernels except `expand` take every vertex, so a level costs O(V) even if its frontier is small.
 //
 // Invariant: as in the paper, `visited` is an array of its own, which only update_frontier changes. So
 // `expand` sees the state before the level, and only one launch gives a vertex its level.

@@ -5,7 +5,8 @@
 //
 // - count_neighbours stores the degrees of the frontier's vertices.
 // - A prefix sum gives each vertex the place of its first neighbour in the gathered array (scan.cuh).
-// - gather_serial copies all neighbours. Alternatively gather_fine copies them, with or without find_starts.
+// - gather_serial or gather_fine copies all neighbours to the gathered array. Before gather_fine, find_starts may
+// look up where each tile begins.
 // - generate_mask marks neighbours without a level, one flag per vertex, which removes duplicates.
 // - set_levels gives marked vertices their level, and copies the mask for its prefix sum.
 // - A prefix sum gives each marked vertex its place in the next frontier.
@@ -14,8 +15,8 @@
 // The last three launches (set_levels, the prefix sum and compact) read every vertex. If few neighbours were
 // gathered, one launch of filter_sequentially replaces all launches from generate_mask on.
 //
-// Invariant: only vertices without a level are marked, and each marked vertex gets a level. So a vertex is in
-// one frontier, once. A frontier has at most V entries, and the gathered array at most E entries.
+// Invariant: only vertices without a level are marked, and each marked vertex gets a level. So a vertex enters one
+// frontier, once. A frontier has at most V entries, and the gathered array at most E entries.
 //
 // Races: in generate_mask several threads may mark one vertex; all of them store `true`.
 #include "graph.cuh"

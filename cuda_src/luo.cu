@@ -19,7 +19,7 @@
 // and a G-frontier never needs more than one entry per row. Before the claim a thread may read an outdated
 // UNREACHED, because the caches of multiprocessors are not coherent. Then the claim fails.
 //
-// Capacities: vertices that do not fit a full W-frontier go to the G-frontier directly.
+// Capacities: if a vertex finds its W-frontier full, it goes directly to the G-frontier.
 #include "barrier.cuh"
 #include "claim.cuh"
 #include "profile.cuh"
@@ -99,8 +99,9 @@ __device__ __forceinline__ void expand(const search &search, int row, int level,
     });
 }
 
-// Expands this block's share of a level. Every block gets an equal share, so that small frontiers also use
-// all blocks. A share has at least one row per lane of a warp.
+// Expands this block's share of a level. The shares of the blocks are equal, so that a frontier with fewer rows
+// than threads still uses many blocks. A share has at least min(32, blockDim.x) rows, so the last share may be
+// smaller, and some blocks may have no share.
 __device__ __forceinline__ void expand_share(const search &search, search_state *state, int *entries, int capacity,
                                              int level, unsigned size) {
     __shared__ int sizes[W_FRONTIERS];
@@ -135,7 +136,8 @@ extern "C" __global__ void luo_begin(int *levels, const int *run_lengths, int *q
     *state = search_state{0, {rows, 0, 0}, 0, {0}};
 }
 
-// The first layer of kernels: one block runs levels while each level has at most `limit` rows.
+// The first layer of kernels: one block runs the level `level`, and then further levels while they have 1 ..
+// `limit` rows.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     luo_block(const offset_t *row_offsets, const int *column_indices, const int *run_lengths, int *levels,
               int *even_queue, int *odd_queue, search_state *state, int capacity, level_record *records, int limit,
@@ -180,7 +182,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     }
 }
 
-// The second layer of kernels: resident blocks run levels while each level has at_least .. at_most rows.
+// The second layer of kernels: resident blocks run the level `level`, and then further levels while they have
+// at_least .. at_most rows.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     luo_resident(const offset_t *row_offsets, const int *column_indices, const int *run_lengths, int *levels,
                  int *even_queue, int *odd_queue, search_state *state, int capacity, level_record *records,

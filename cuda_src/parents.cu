@@ -1,8 +1,8 @@
 // parents: computes the parents of a breadth-first tree from the levels of a finished search.
 //
-// A vertex at level l > 0 takes its first in-neighbour (CSC) at level l - 1 as parent. A vertex at level 0 is
-// its own parent. An unreached vertex gets NO_PARENT, which the host defines. A thread writes only the
-// parents of its own vertices, so there is no contention. The tree depends only on the levels, not on the
+// A vertex at level l > 0 takes its first in-neighbour (CSC) at level l - 1 as parent. A vertex at level 0 is its
+// own parent. An unreached vertex gets NO_PARENT, which the host defines. A thread writes only the parents of its
+// own vertices, so there is no contention. For a given graph, the tree depends only on the levels, not on the
 // search or the launch.
 #include "graph.cuh"
 

@@ -1,12 +1,13 @@
 // probe: kernels that measure the highest rates of a device, one operation each. The code in bfsbench/tools/probe.py
 // times them.
 //
-// Every kernel writes a result by which the host checks the kernel's work: a sum of values, a count of
-// failures, or the last address. Each thread writes its own sum or count, because adding up the values of all
-// threads would take time in the measurement.
+// Every kernel writes a result by which the host checks the kernel's work, such as a copy, a sum of values, a count
+// of failures, or the last index of a chain. Each thread writes its own sum or count of failures, because adding up
+// the values of all threads would take time in the measurement.
 //
-// Kernels that measure rates have signed counters. The compiler may assume that signed counters do not
-// overflow. So the compiler knows the number of iterations and keeps several accesses in flight.
+// The kernels `copy`, random_reads and random_bit_tests have signed loop counters. The compiler may assume that
+// signed counters do not overflow. So it can compute the number of iterations before the loop, unroll the loop, and
+// keep several accesses in flight.
 #include "add_min.cuh"
 #include "barrier.cuh"
 #include "graph.cuh"
@@ -32,8 +33,8 @@ extern "C" __global__ void number(unsigned *numbers, int bits) {
     for (unsigned i = global_thread(); i < 1u << bits; i += grid_threads()) numbers[i] = i;
 }
 
-// Copies `copies` elements between arrays of 2^bits elements. When it reaches the end of the arrays, it
-// starts again.
+// Copies `copies` elements between arrays of 2^bits elements. At the end of the arrays, copying continues at their
+// beginning.
 extern "C" __global__ void copy(const uint4 *__restrict__ from, uint4 *__restrict__ to, int bits, int copies) {
     const unsigned mask = (1u << bits) - 1;
     const int stride = grid_threads();

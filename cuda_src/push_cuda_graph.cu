@@ -4,11 +4,11 @@
 // The level of the launch is the sum of this place and of a word in memory. Before each launch of the CUDA
 // graph, the host sets this word to the first level of the CUDA graph.
 //
-// The search may end in the middle of a CUDA graph. `progress` is the last level that has a vertex. The
-// remaining launches find a smaller number in `progress` and return at once.
+// The search may end in the middle of a CUDA graph. *progress is the last level that has a vertex. The remaining
+// launches find that *progress is smaller than their level, and return at once.
 //
-// Races: a thread may read `progress` while another thread of this launch sets it to level + 1. Both the old
-// and the new value let the thread continue. The races of frontier_numbers occur here, too.
+// Races: a thread may read *progress while another thread of this launch sets it to level + 1. Both the old and the
+// new value let the thread continue. The races of frontier_numbers occur here, too.
 #include "neighbours.cuh"
 
 extern "C" __global__ void push_cuda_graph(const offset_t *__restrict__ row_offsets,

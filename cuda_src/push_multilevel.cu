@@ -1,25 +1,25 @@
 // push_multilevel: runs several small levels in one launch (PMPP, Fig. 15.16 B).
 //
-// A level whose frontier fits one block is not worth a launch. The kernel push_multilevel runs in one block.
-// It runs level after level with a barrier between them and keeps frontiers in shared memory. It stops when a
-// frontier is empty or has more than small_frontier vertices. The kernel push_private runs each larger level
-// in a launch of its own. The host chooses the kernel by the size of the frontier.
+// A level whose frontier fits one block is not worth a launch of its own. The kernel push_multilevel runs in one
+// block. It runs level after level, with a barrier of the block after each level, and keeps frontiers in shared
+// memory. It stops when a frontier is empty or has more than small_frontier vertices. The kernel push_private runs
+// each larger level in a launch of its own. The host chooses the kernel by the size of the frontier.
 //
-// Between launches the frontier of a level lies in the global queue for even or for odd levels. Its length is
-// sizes[level % 3]. Inside the kernel, vertex i of the frontier lies at index i of a queue in shared memory
-// while this queue has room. Otherwise the vertex lies at index i of the global queue. So the kernel
-// completes a level that outgrows the shared queue. At the end the block copies the vertices of the shared
-// queue to the beginning of the global queue.
+// There are two queues in global memory: one for even levels and one for odd levels. Between launches, the frontier
+// lies in the global queue of its level, and its length is sizes[level % 3]. Inside the kernel, vertex i of the
+// frontier lies at index i of a queue in shared memory if that queue has more than i places. Otherwise the vertex
+// lies at index i of the global queue. So the kernel completes a level that outgrows the shared queue. At the end
+// the block copies the vertices of the shared queue to the beginning of the global queue.
 //
-// Invariants: only one thread claims a vertex, so a global queue of V entries cannot overflow. There are no
-// races. A level reads the queues of its own parity and appends to the queues of the other parity. There are
-// three counters of frontier sizes. All threads read the counter of this level, threads add to the counter of
-// the next level, and one thread clears the third counter. So one barrier per level is enough.
+// Invariants: only one thread claims a vertex, so a global queue of V entries cannot overflow. There are no races.
+// An even level reads the queue for even levels and appends to the queues for odd levels, and an odd level does the
+// reverse. There are three counters of frontier sizes. All threads read the counter of this level, threads add to
+// the counter of the next level, and one thread clears the third counter. So one barrier per level is enough.
 //
-// Cost: a level is a chain of dependent accesses: queue entry, row offsets, neighbours, claim, append. A
-// thread keeps several reads of neighbours, claims and appends in flight (claim.cuh). Two changes gained
-// nothing on road networks on an H200: prefetching a vertex's row offsets when it is claimed, and reading a
-// level before claiming.
+// Cost: a level is a chain of dependent accesses: queue entry, row offsets, neighbours, claim, append. A thread
+// keeps several reads of neighbours, claims and appends in flight (claim.cuh). Two changes gained nothing on road
+// networks on an H200: prefetching a vertex's row offsets when the vertex is claimed, and reading a neighbour's
+// level before claiming the neighbour.
 #include "claim.cuh"
 #include "profile.cuh"
 #include "queue.cuh"

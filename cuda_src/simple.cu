@@ -6,9 +6,10 @@
 //
 // Races: all threads read and write levels at the same time. A thread may replace a lower level by a higher level
 // that it computed from an old value. The answer stays right, but the search needs more iterations. The thread has
-// also reported progress, so another iteration follows. Let all vertices up to level k be right when an
-// iteration starts. Then no thread can lower them further, and stores to vertices of level k + 1 can only
-// come closer to the right value. So level k + 1 becomes right, too, and stays right.
+// also reported progress, so another iteration follows. Why the levels become right: let all vertices up to level k
+// have their right levels when an iteration starts. No thread can lower them further. Every value that an iteration
+// stores for a vertex is smaller than the vertex's value at the start of the iteration. So after some iterations,
+// the vertices of level k + 1 also have their right level, and keep it.
 #include "graph.cuh"
 
 extern "C" __global__ void simple(const offset_t *__restrict__ row_offsets, const int *__restrict__ column_indices,

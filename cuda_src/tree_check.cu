@@ -1,12 +1,12 @@
 // tree_check: checks on the device whether parents form a breadth-first tree, by the five rules of Graph500.
 //
 // The kernels compute levels from the parents alone. In each round a vertex replaces its ancestor by this
-// ancestor's ancestor and adds up the steps. After log2(D) rounds, every vertex of a tree of depth D has the
-// source as its ancestor. A vertex whose ancestor is not the source after the last round is not connected to
-// the source by parents: it breaks rule 1. The computed levels put each vertex one level below its parent, so
-// rule 2 holds. One pass over the edges compares the levels of both ends (rules 3 and 4). It also marks
-// vertices that an edge joins to their parent (rule 5). Together the rules imply that levels are right and no
-// vertex is missing.
+// ancestor's ancestor and adds up the steps. After log2(D) rounds, rounded up, every vertex of a tree of depth D
+// has the source as its ancestor. If a vertex has a parent, but its ancestor is not the source after the last
+// round, no path of parents leads from the vertex to the source: it breaks rule 1. The computed levels put each
+// vertex one level below its parent, so rule 2 holds. One pass over the edges compares the levels of both ends
+// (rules 3 and 4). The pass also marks vertices that an edge joins to their parent (rule 5). Together the rules
+// imply that levels are right and no vertex is missing.
 //
 // check_parents in bfsbench/programs/families/bfs/parents.py does this check on the host. The host defines
 // NO_PARENT.
@@ -19,14 +19,15 @@
 struct tree_findings {
     unsigned long long edges;  // number of listed edges with both ends in the tree
     int vertices, depth;       // number of the tree's vertices, and the tree's depth
-    int moved;                 // true if the last round changed an ancestor
+    int moved;                 // true if a round changed an ancestor; the host sets it to 0 before each round
     int first[RULES];          // by rule: the smallest vertex that breaks the rule
 
     __device__ void broken(int rule, int v) { atomicMin(&first[rule - 1], v); }
 };
 
-// Prepares the first round. The ancestor above[v] of a vertex v is its parent, which is steps[v] = 1 step above v. The
-// source, and vertices outside the tree, are their own ancestors, with 0 steps. Reports invalid parents (rule 1).
+// Prepares the first round. The ancestor above[v] of a vertex v is its parent, which is steps[v] = 1 step above v.
+// A vertex that is its own parent, or has no valid parent, is its own ancestor, with 0 steps. Reports invalid
+// parents, and a source that is not its own parent (rule 1).
 extern "C" __global__ void begin_climb(const int *__restrict__ parents, int num_vertices, int source, int *above,
                                        int *steps, tree_findings *found) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
@@ -50,7 +51,8 @@ extern "C" __global__ void climb(const int *__restrict__ above, const int *__res
     }
 }
 
-// Turns steps into levels, after the last round. Reports vertices whose ancestor is not the source.
+// Turns steps into levels, after the last round. Vertices without a parent become UNREACHED. Reports other vertices
+// whose ancestor is not the source (rule 1).
 extern "C" __global__ void end_climb(const int *__restrict__ parents, const int *__restrict__ above, int num_vertices,
                                      int source, int *steps, tree_findings *found) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
@@ -73,8 +75,9 @@ struct marked_tree {
     }
 };
 
-// Checks the levels of both ends of each edge. With `both_ways` an edge also stands for the arc from its head
-// to its tail.
+// Compares the levels of both ends of each edge (rules 3 and 4). Marks in `joined` the vertices that an edge joins
+// to their parent. Counts the edges with both ends in the tree. With `both_ways` an edge also stands for the arc
+// from its head to its tail.
 extern "C" __global__ void check_edges(const int *__restrict__ tails, const int *__restrict__ heads,
                                        long long num_edges, int both_ways, const int *__restrict__ parents,
                                        const int *__restrict__ levels, unsigned *joined, tree_findings *found) {
@@ -89,8 +92,8 @@ extern "C" __global__ void check_edges(const int *__restrict__ tails, const int 
     if (inside) atomicAdd(&found->edges, inside);
 }
 
-// Reports vertices of the tree that no edge joins to their parent. Counts the tree's vertices and computes
-// its depth.
+// Reports vertices of the tree, except the source, that no edge joins to their parent (rule 5). Counts the tree's
+// vertices and computes its depth.
 extern "C" __global__ void check_joined(const int *__restrict__ parents, const int *__restrict__ levels,
                                         const unsigned *__restrict__ joined, int num_vertices, int source,
                                         tree_findings *found) {

@@ -1,10 +1,10 @@
 // virtual_warp: W_SZ neighbouring threads share a vertex (Springer, section 3.5 and Fig. 13; Hong et al.
 // 2011).
 //
-// A virtual warp has W_SZ threads. It takes W_SZ consecutive vertices, one after another. All its threads
-// test whether the vertex is in the frontier (the SISD phase). Then they visit its neighbours together, W_SZ
-// consecutive list entries at a time (the SIMD phase). Lists are read coalesced, and fewer threads of a warp
-// are idle. With W_SZ = 1 the kernel does the work of frontier_numbers.
+// A virtual warp has W_SZ threads. It takes W_SZ consecutive vertices, one after another. All its threads test
+// whether the vertex is in the frontier (the SISD phase). Then they visit its neighbours together, W_SZ consecutive
+// list entries at a time (the SIMD phase). So reads of lists are coalesced, and fewer threads of a warp are idle.
+// With W_SZ = 1 the kernel does the work of frontier_numbers.
 //
 // Races: several threads may find one neighbour unreached; all of them store an equal level. Threads of one
 // virtual warp may read different levels of their vertex, while it changes from UNREACHED to level + 1.

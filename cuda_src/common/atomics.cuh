@@ -31,8 +31,8 @@ __device__ __forceinline__ void store_relaxed(int *word, int value) {
     store_relaxed(reinterpret_cast<unsigned *>(word), (unsigned)value);
 }
 
-// Adds a value to a word in global memory with relaxed order. The function returns no result, so the thread
-// waits for nothing.
+// Adds a value to a word in global memory with relaxed order. The function returns no result, so the thread does
+// not wait for the old value.
 __device__ __forceinline__ void add_relaxed(unsigned long long *word, unsigned long long value) {
     asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
 }

@@ -6,12 +6,12 @@
 // this flip. The word need not be reset. The next use may come in this launch or a later launch, by a grid of
 // any size.
 //
-// A block that is not resident never arrives. Each waiting block therefore gives up after max_polls reads of
-// the word.
+// A block that is not resident never arrives. So each waiting block gives up if it has read the word max_polls + 1
+// times and blocks are still missing.
 //
-// Memory order: a block that has passed the barrier sees everything that any block wrote before its arrival.
-// The threads of a block first meet in __syncthreads(). Then one thread arrives with a release, and waits
-// with acquires, for the whole block.
+// Memory order: a block that has passed the barrier sees all writes that the other blocks made before they arrived.
+// The threads of a block first meet in __syncthreads(). Then one thread arrives with a release, and waits with
+// acquires, for the whole block.
 #pragma once
 
 struct grid_barrier {
@@ -59,9 +59,9 @@ __device__ __forceinline__ void arrive_at_barrier(grid_barrier *barrier) {
     if (threadIdx.x == 0) add_release(&barrier->arrived, arrival(blockIdx.x, gridDim.x));
 }
 
-// Waits until all blocks have arrived. The first thread of a block that has arrived calls the function.
-// Returns false if blocks are missing after max_polls polls. `phase` is the phase before the arrival, and is
-// updated for the next wait.
+// Waits until all blocks have arrived, and returns true. Returns false if blocks are still missing after max_polls
+// + 1 polls. The first thread of each block calls the function, after its block has arrived. `phase` is the phase
+// before the arrival. If all blocks arrive, `phase` becomes the phase before the next arrival.
 __device__ __forceinline__ bool wait_at_barrier(const grid_barrier *barrier, unsigned &phase, unsigned max_polls) {
     for (unsigned polls = 0; barrier_phase(barrier) == phase; ++polls) {
         if (polls >= max_polls) return false;

@@ -1,5 +1,5 @@
-// Claims unreached neighbours: of all threads that find a neighbour, an atomic on its level lets exactly one
-// succeed. Searches whose queues hold every vertex once use this function.
+// Claims unreached neighbours. If several threads find one neighbour, an atomic on the neighbour's level lets
+// exactly one thread claim it. Searches use this function if no vertex may be in their queues twice.
 #pragma once
 
 #include "graph.cuh"

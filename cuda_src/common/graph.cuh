@@ -18,8 +18,8 @@ typedef unsigned edge_t;
 // The level of a vertex that the search has not reached.
 #define UNREACHED (-1)
 
-// Functions for the loops of kernels. A launch may have fewer threads than items, so every kernel loops over
-// the items:
+// Functions for the loops of kernels. A launch may have fewer threads than items, so the threads loop over the
+// items:
 //
 //     for (unsigned i = global_thread(); i < items; i += grid_threads())
 //

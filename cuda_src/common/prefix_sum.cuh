@@ -57,8 +57,8 @@ __device__ __forceinline__ unsigned reserve_few(unsigned &size, unsigned parts) 
     return __shfl_sync(ALL_LANES, first, 0) + before;
 }
 
-// Returns the sum of `value` over all threads of the block with lower indices. `total` becomes the sum over
-// the block. All threads of the block must call the function. It ends with a barrier, so that the next call
+// Returns the sum of `value` over all threads of the block with lower indices. `total` becomes the sum over the
+// block. All threads of the block must call the function. The function ends with a barrier, so that the next call
 // may reuse the shared memory.
 __device__ __forceinline__ int exclusive_sum_of_block(int value, int &total) {
     __shared__ int warp_sums[MAX_WARPS];

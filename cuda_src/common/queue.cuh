@@ -19,10 +19,10 @@ __device__ __forceinline__ bool append(const vertex_queue &queue, int vertex) {
     return true;
 }
 
-// Moves the entries of a block's queue to a global queue, with one atomic on the global queue. All threads of
-// the block must call the function. The function begins and ends with a barrier of the block. So it moves all
-// entries that were appended before the call, and no entries that are appended after it. Entries for which
-// the global queue has no room are counted in its size.
+// Moves the entries of a block's queue to a global queue, with one atomic on the global queue. All threads of the
+// block must call the function. The function begins and ends with a barrier of the block. So the function moves all
+// entries that were appended before the call, and no entries that are appended after the call. Entries for which
+// the global queue has no room are lost, but they are counted in its size.
 __device__ __forceinline__ void flush(const vertex_queue &block_queue, const vertex_queue &global_queue) {
     __shared__ unsigned offset;
     __syncthreads();

@@ -11,12 +11,13 @@
 // in one bank of shared memory. A word of padding after every 32 elements moves them to different banks. In
 // longer tiles, a further word of padding after every 1024 elements is necessary.
 //
-// For an array, scan_tiles treats each tile alone and stores the sums of the tiles. The host treats these
-// sums as a shorter array, until a single tile is left. Then add_tile_offsets adds to every tile the sum of
-// the preceding tiles. The host's loop is in bfsbench/variants/scan.py.
+// For an array, scan_tiles computes the prefix sums of each tile alone, and stores the sums of the tiles. The host
+// then applies scan_tiles to the array of these sums, and so on, until an array has a single tile. Then
+// add_tile_offsets adds to every tile the sum of the preceding tiles. The host's loop is in
+// bfsbench/variants/scan.py.
 //
-// The including file defines TILE_SIZE, a power of two. It defines SCAN_TYPE if elements are not of type int.
-// Blocks of any size can treat tiles of any size.
+// The host defines the macro TILE_SIZE, a power of two. The including file defines SCAN_TYPE if the elements are
+// not of type int. A block of any size can process a tile of any size.
 #pragma once
 
 #include "graph.cuh"
@@ -27,9 +28,9 @@
 
 #define PADDED(i) ((i) + (i) / 32 + (i) / 1024)
 
-// Replaces each element of a tile in shared memory by the sum of the elements before it. The tile has
-// PADDED(TILE_SIZE) words, with element i at PADDED(i). Returns the sum of all elements. All threads of the
-// block must call the function, which begins and ends with a barrier.
+// Replaces each element of a tile in shared memory by the sum of the elements before this element. The tile has
+// PADDED(TILE_SIZE) words, with element i at PADDED(i). Returns the sum of all elements. All threads of the block
+// must call the function, which begins and ends with a barrier.
 __device__ __forceinline__ SCAN_TYPE scan_tile(SCAN_TYPE *tile) {
     // Neighbouring nodes of one depth of the tree are `stride` elements apart. Each thread takes pairs of
     // such nodes.
@@ -54,7 +55,7 @@ __device__ __forceinline__ SCAN_TYPE scan_tile(SCAN_TYPE *tile) {
     return total;
 }
 
-// Replaces each element of an array by the sum of the elements before it in its tile. tile_sums gets the sum
+// Replaces each element of an array by the sum of the elements of its tile that precede it. tile_sums gets the sum
 // of each tile.
 extern "C" __global__ void scan_tiles(SCAN_TYPE *array, SCAN_TYPE *tile_sums, int length) {
     __shared__ SCAN_TYPE tile[PADDED(TILE_SIZE)];

@@ -34,7 +34,8 @@ __device__ __forceinline__ int minimum(const warp_lanes &warp, int value) {
 #endif
 }
 
-// The functions warp_sum() return the sum over all lanes. All lanes of a warp must call the function.
+// The functions warp_sum() return the sum over all lanes of a warp. The warp must have 32 lanes, and all lanes must
+// call the function.
 
 __device__ __forceinline__ unsigned warp_sum(unsigned mine) {
 #if __CUDA_ARCH__ >= 800
