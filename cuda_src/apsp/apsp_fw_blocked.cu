@@ -5,12 +5,13 @@
 //
 // 1. apsp_fw_pivot computes the distances within the pivot.
 // 2. apsp_fw_cross updates the tiles in the pivot's row and column, except the pivot. It finds shorter paths
-// through the pivot's vertices. The pivot is final by then, so one min-plus product with the pivot is enough. A
-// tile may use its own values from before the launch.
+// through the pivot's vertices. The first launch has computed all distances within the pivot, so one min-plus
+// product with the pivot is enough. One factor of the product is the tile's own values from before the launch.
 // 3. apsp_fw_rest updates every remaining tile with the min-plus product of two tiles: one in the pivot's column
 // and one in its row.
 //
-// Invariant: only one block writes a tile, after this block has read all that it needs of the tile.
+// Invariant: in each launch, only one block writes a tile. Before this block stores the tile, it has read all that
+// it needs of the tile.
 #include "min_plus_tile.cuh"
 
 __device__ __forceinline__ size_t tile_at(int row, int column, int pitch) {
@@ -73,7 +74,8 @@ __device__ __forceinline__ void lower(int *matrix, int *via, int pitch, int pivo
     tile.store(matrix + place, via + place, pitch);
 }
 
-// Returns the index of the i-th tile of a row or column, where the pivot's row or column is not counted.
+// Returns the index of tile number i in a row or column of tiles, if the tile at index `pivot` is not counted. `i`
+// begins with 0.
 __device__ __forceinline__ int other(int i, int pivot) { return i + (i >= pivot); }
 
 // Updates the tiles in the pivot's row and column, except the pivot itself. The first half of the blocks takes

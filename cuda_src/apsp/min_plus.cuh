@@ -12,8 +12,8 @@
 // kernels add distances without testing whether a path exists.
 #define INFINITY_DISTANCE (0x3FFFFFFF)
 
-// Tests a path of length a + b through vertex k. If it is shorter than `best`, stores its length in `best` and k
-// in `via`. Paths of equal length are not stored, so following `via` never runs into a cycle.
+// Tests a path of length a + b through vertex k. If the path is shorter than `best`, stores its length in `best`
+// and, with TRACKS, k in `via`. A path of equal length is not stored, so following `via` never runs into a cycle.
 __device__ __forceinline__ void relax(int &best, int &via, int a, int b, int k) {
 #if TRACKS
     if (a + b < best) {
@@ -25,7 +25,8 @@ __device__ __forceinline__ void relax(int &best, int &via, int a, int b, int k) 
 #endif
 }
 
-// Copies the weights of all arcs into the padded matrix. Each block fills one row.
+// Copies the weights of all arcs into the matrix. Elements beyond the graph's vertices become INFINITY_DISTANCE. If
+// `via` is not null, its elements become -1. Each block fills one row.
 extern "C" __global__ void apsp_begin(const int *__restrict__ weights, int num_vertices, int *__restrict__ matrix,
                                       int *__restrict__ via, int pitch) {
     const size_t row = blockIdx.x;
@@ -36,9 +37,9 @@ extern "C" __global__ void apsp_begin(const int *__restrict__ weights, int num_v
     }
 }
 
-// Stores the second vertex of the shortest path of every pair in `hops`. Each block fills one row. The loop
-// goes from an intermediate vertex to the intermediate vertex before it, until a single arc from the row's
-// vertex is left.
+// Stores in `hops`, for every pair of vertices, the second vertex of a shortest path, or -1 if there is no path.
+// Each block fills one row. The loop replaces the path's last vertex by an intermediate vertex of the path, until a
+// single arc from the row's vertex is left.
 extern "C" __global__ void apsp_next_hops(const int *__restrict__ matrix, const int *__restrict__ via,
                                           int num_vertices, int *__restrict__ hops, int pitch) {
     const size_t row = blockIdx.x;

@@ -119,9 +119,9 @@ __device__ __forceinline__ void copy_piece(int (&piece)[kRows][kPitch], const in
 }
 
 // Multiplies the tiles `left` and `right` in the min-plus algebra. Replaces each element of `tile` by the
-// corresponding element of the product, if that is smaller. The columns of `left` and the rows of `right` belong
-// to TILE_SIZE vertices, beginning with first_k. All threads of the block must call the function. All its reads of
-// global memory are complete when it returns.
+// corresponding element of the product, if that is smaller. The columns of `left` and the rows of `right` belong to
+// TILE_SIZE vertices, beginning with first_k. All threads of the block must call the function. When it returns, the
+// whole block has completed its reads of global memory.
 __device__ __forceinline__ void multiply(Tile &tile, const int *left, const int *right, int pitch, int first_k) {
     __shared__ __align__(16) int left_piece[TILE_SIZE][LEFT_PITCH];
     __shared__ __align__(16) int right_piece[DEPTH][TILE_SIZE];

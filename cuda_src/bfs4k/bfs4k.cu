@@ -1,18 +1,17 @@
 // bfs4k: two kernels and several ways to distribute work, which the search chooses level by level (Busato and
 // Bombieri 2014).
 //
-// The kernel bfs4k_single_block runs several levels in one block, with the frontier in shared memory. It
-// stops when a frontier is empty or has more than `limit` vertices, or after a level with child kernels. The
-// kernel bfs4k_multi_block runs one level. After each launch the host picks the next kernel by the size of
-// the frontier.
+// The kernel bfs4k_single_block runs several levels in one block, with the frontier in shared memory. It stops when
+// a frontier is empty or has more than `limit` vertices, or after a level with rows for child kernels. The kernel
+// bfs4k_multi_block runs one level. After each launch the host picks the next kernel by the size of the frontier.
 //
 // A level assigns rows (adjacency lists) to virtual warps, or edges to threads (expand.cuh). Child kernels expand
 // rows of high degree (child.cuh). Hashing drops duplicates (hash.cuh). Prefix sums give each discovered vertex
 // its place in the queue (output.cuh).
 //
-// The parent does not wait for its child kernels. A launch ends only after its children, so the children end
-// before the next launch begins. If a level has MAX_CHILDREN child kernels, or the device refuses a launch,
-// the parent expands the row.
+// The parent does not wait for its child kernels. A launch ends only after its children, so the children end before
+// the next launch begins. If a level has MAX_CHILDREN child kernels, or the device refuses a launch, the parent
+// itself expands the row that has no child kernel.
 //
 // Races: threads read and write levels without atomics. A vertex may enter the queue more than once, which
 // costs only time (see visitor::visit).
@@ -87,8 +86,8 @@ __global__ void __launch_bounds__(1024) bfs4k_child(search_context search, adjac
 }
 #endif
 
-// Runs levels in one block, until a frontier is empty or has more than `limit` vertices, or child kernels
-// were launched.
+// Runs levels in one block, until a frontier is empty or has more than `limit` vertices, or a level had rows for
+// child kernels.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     bfs4k_single_block(const offset_t *row_offsets, const int *column_indices, int *levels, int *even_queue,
                        int *odd_queue, int capacity, search_state *state, unsigned long long *counters, int k1,

@@ -15,7 +15,7 @@ constexpr int MAX_CHILD_HASH_BYTES = 32 << 10;
 // H200 (CUDA 13.0) had to refuse launches, it hung once in a few thousand searches.
 constexpr int MAX_CHILDREN = 2048;
 
-// Expands one row in a grid of its own. Each thread visits about `search.k3` neighbours, where k3 is a knob.
+// Expands one row in a grid of its own. Each thread visits at most `search.k3` neighbours, where k3 is a knob.
 __global__ void bfs4k_child(search_context search, adjacency row);
 
 // Launches a child kernel for a row, with the caller's block size. Returns false if the level already has

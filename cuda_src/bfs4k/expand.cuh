@@ -70,8 +70,8 @@ struct edge_discover {
     }
 
     // Visits all edges of the warp's rows. The macro EXT selects the extended technique: when the last lane's edge
-    // lies in a row longer than a warp, all lanes together finish this row. They need not search for the lane that
-    // owns each edge.
+    // lies in a row with more edges than the warp has lanes, all lanes together finish this row. Meanwhile they
+    // need not search for the lane that owns each edge.
     __device__ __forceinline__ void run() {
         const warp_lanes &warp = visit.warp;
         int owner = 0;        // lane that owns the row of this lane's edge
@@ -113,8 +113,8 @@ struct edge_discover {
         return owner;
     }
 
-    // Returns the number of the edge at which the row of `lane` ends, or 0 if the row is not longer than a
-    // warp.
+    // Returns the number of the edge at which the row of `lane` ends, or 0 if the row has at most as many edges as
+    // the warp has lanes.
     __device__ __forceinline__ edge_t end_if_long(int lane) const {
         const warp_lanes &warp = visit.warp;
         const edge_t begin = __shfl_sync(warp.mask, before, lane);
@@ -164,8 +164,8 @@ struct expansion {
         }
     }
 
-    // Expands the frontier with whole warps. The lanes of a warp first read one row each, so that these reads
-    // are coalesced. Then the whole warp expands these rows one after another.
+    // Expands the frontier with whole warps. The lanes of a warp first read one frontier entry each, so that these
+    // reads are coalesced. Then the whole warp expands these rows one after another.
     __device__ __forceinline__ void by_whole_warps() {
         const warp_lanes &warp = visit.warp;
         const unsigned begin = global_thread() - warp.lane;

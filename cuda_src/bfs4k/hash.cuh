@@ -21,14 +21,14 @@ struct verdict {
 // Finds duplicates with one table per block. A thread writes each vertex, together with a tag that is unique in
 // the block, as one 64-bit word. Then it reads the word back.
 //
-// - If the thread reads the vertex with another tag, another thread has written the vertex later. The reading
-// thread's copy is dropped.
-// - If the thread reads another vertex, the two vertices share an entry, which is a conflict. The thread's
-// copy is kept.
+// - If the thread reads the vertex with another tag, a further copy of the vertex was written later. The thread
+// drops its own copy.
+// - If the thread reads another vertex, the two vertices share an entry, which is a conflict. The thread keeps its
+// copy.
 //
-// The last writer of a vertex reads its own word or a conflict, so one copy always remains, and old entries
-// do no harm. An aligned 64-bit word is written as a whole, so a thread never reads a vertex with the tag of
-// another vertex.
+// The last writer of a vertex reads its own word or a conflict, so one copy always remains. Entries of earlier
+// calls do no harm, because a thread writes an entry before it reads the entry. An aligned 64-bit word is written
+// as a whole, so a thread never reads a vertex with the tag of another vertex.
 template <int N>
 __device__ __forceinline__ verdict hash64(const warp_lanes &warp, volatile unsigned long long *table, int size,
                                           const int (&vertices)[N], unsigned candidates) {
@@ -54,8 +54,9 @@ __device__ __forceinline__ verdict hash64(const warp_lanes &warp, volatile unsig
 
 // Finds duplicates with one table of 32-bit words per warp (Merrill, Garland and Grimshaw 2012). Each candidate of
 // the warp has a tag, a number that no other candidate has. First each lane writes its vertices to the table and
-// reads the entries back. Second, each lane that read its own vertex writes the vertex's tag to the entry and
-// reads the entry back. A lane that reads another tag drops its copy of the vertex.
+// reads the entries back. Second, each lane that read its own vertex writes the vertex's tag to the entry and reads
+// the entry back. A lane that reads another tag drops its copy of the vertex. A lane that read another vertex at
+// first keeps its copy.
 //
 // The barrier at the end of the function is necessary. Without it, the next call could overwrite a tag that a
 // lane has not read yet. Then all copies of a vertex could be dropped.

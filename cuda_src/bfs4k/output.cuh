@@ -9,7 +9,7 @@
 // Number of neighbours that a thread inspects at a time, so that their latencies overlap. With 64-bit
 // offsets, registers have room for only two neighbours at a time.
 constexpr int BATCH = WIDE_OFFSETS ? 2 : 4;
-// Number of vertices that a thread collects before its warp writes them to the queue.
+// Largest number of vertices that a thread collects before its warp writes them to the queue.
 constexpr int LOCAL_QUEUE = 16;
 
 // Returns the number of vertices that lower lanes of the warp have. `count` is the number of vertices of the
@@ -79,8 +79,8 @@ struct local_queue {
   private:
     // Writes the lane's entries to the queue. Without COALESCED_WRITES they begin at `position`, which is `offset`
     // places after the warp's first place. With COALESCED_WRITES, let `shortest` be the smallest number of entries
-    // of any lane. The first `shortest` entries of all lanes are interleaved, so that the warp's stores are
-    // coalesced. The lanes' other entries follow.
+    // of any lane, or 0 if this number is below k7. The first `shortest` entries of all lanes are interleaved, so
+    // that the warp's stores are coalesced. The lanes' other entries follow.
     __device__ __forceinline__ void write(const search_context &search, const warp_lanes &warp, int position,
                                           int offset) {
         int shortest = COALESCED_WRITES ? minimum(warp, size) : 0;

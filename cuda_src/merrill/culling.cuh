@@ -64,13 +64,14 @@ struct duplicate_filter {
         __syncthreads();
     }
 
-    // Returns `vertex`, or NONE if another thread has an equal vertex now or had it shortly before. All
-    // threads of a warp must call the function.
+    // Returns NONE if `vertex` is found to be a duplicate, else `vertex`. A duplicate is a vertex that another lane
+    // of the warp holds now, or that the block has recently expanded. Some duplicates are not found. All threads of
+    // a warp must call the function.
     //
-    // Warp culling finds duplicates within a warp. Lanes write their vertices to a hash table. Lanes that
-    // read their own vertex back write their lane numbers to the entry. Among lanes with equal vertices, the
-    // lane whose number remains in the entry keeps the vertex. A lane also keeps its vertex if another vertex
-    // has overwritten it.
+    // Warp culling finds duplicates within a warp. Lanes write their vertices to a hash table. Lanes that read
+    // their own vertex back write their lane numbers to the entry. Among lanes with equal vertices, the lane whose
+    // number remains in the entry keeps the vertex. A lane also keeps its vertex if a different vertex has
+    // overwritten it in the table.
     //
     // History culling finds vertices that the block has recently expanded. Only a thread that is about to
     // expand a vertex writes it to the history. Two warps may look up a vertex at the same time. Then both

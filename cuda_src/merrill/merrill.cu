@@ -6,18 +6,19 @@
 // combine the halves:
 //
 // - expand_contract reads a queue of vertices, contracts candidates as it gathers them, and writes vertices.
-// - contract_expand reads a queue of candidates, expands the remaining vertices at once, and writes
-// candidates.
+// - contract_expand reads a queue of candidates, contracts them, expands the remaining vertices in the same launch,
+// and writes candidates.
 // - "two-phase" has one launch for each half (contract and expand), with both queues, so that each half is
 // evenly loaded.
-// - "hybrid" uses contract_expand while queues are short, then two-phase. Both start with candidates.
+// - "hybrid" uses contract_expand for levels with a short queue, and two-phase for the other levels. Both read a
+// queue of candidates, so the search may change between them at any level.
 //
 // gather.cuh gathers the lists. culling.cuh looks up visited vertices and removes duplicates.
 //
-// Queues: the queue of a level has sizes[level % 3] entries in queue(level), which are vertices of the level
-// or candidates for the level. A level adds to the size of the next level's queue, and clears the size of the
-// queue two levels ahead. One atomic reserves room for a whole list, or for a prefix sum of a warp or a
-// block.
+// Queues: the queue of a level has sizes[level % 3] entries in queue(level), which are vertices of the level or
+// candidates for the level. A level adds to the size of the next level's queue, and clears the size of the queue
+// two levels ahead. One atomic reserves room for a whole list, for all lists that a warp reads, or for all short
+// lists of a block.
 //
 // Resident launches run several levels, with a barrier between blocks that are all resident. Queues of
 // resident launches are short, so these launches look up levels directly and skip the bitmap.
@@ -31,7 +32,8 @@
 #include "culling.cuh"
 #include "profile.cuh"
 
-// Number of vertices per thread that a block of expand_contract collects before it appends them to the queue.
+// The capacity, in vertices per thread, of the array in shared memory in which a block of expand_contract collects
+// vertices.
 constexpr int FOUND_PER_THREAD = 8;
 constexpr int QUEUED = -2;  // in refill_candidates: marks vertices that are already in the queue
 
@@ -43,7 +45,7 @@ typedef unsigned long long count_t;
 
 // The state of a search in global memory, which kernels and the host share.
 struct search_state {
-    count_t sizes[3];         // sizes of the candidate queues, by level modulo 3
+    count_t sizes[3];         // sizes of the queues in queue(level), by level modulo 3
     count_t vertex_sizes[2];  // two-phase: sizes of the vertex queues, by level modulo 2
     int level;                // after a resident launch: the level of the queue to read next
     int failed;               // true if a block waited too long at the barrier
@@ -156,8 +158,8 @@ struct vertex_sink {
     }
 };
 
-// Clears the counters to which the next level adds. One thread calls the function in the first launch of each
-// level.
+// Clears the counters to which the next level adds. One thread calls the function at each level, in the level's
+// first launch.
 __device__ __forceinline__ void begin_level(const search_data &search, int level) {
     *search.size(level + 2) = 0;
     search.state->vertex_sizes[(level + 1) % 2] = 0;
@@ -287,7 +289,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     }
 }
 
-// Runs levels while their queues have 1 .. at_most entries. `at_most` must not exceed the queue's capacity.
+// Runs the level `level`, and then further levels while their queues have 1 .. at_most entries. `at_most` must not
+// exceed the queue's capacity.
 template <int layer>
 __device__ __forceinline__ void run_levels(const search_data &search, edge_t *memory, level_record *records,
                                            int at_most, int max_polls, int level) {
@@ -336,7 +339,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         if (levels[v] == level) search.queue(level)[atomicAdd(search.size(level), (count_t)1)] = v;
 }
 
-// A sink for gather() that claims each gathered candidate, so that each candidate enters the queue once.
+// A sink for gather() that queues the gathered neighbours without a level. An atomic claims each of them, so that
+// it enters the queue once.
 struct claiming_sink {
     int *levels;
     int *queue;

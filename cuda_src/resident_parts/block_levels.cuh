@@ -2,10 +2,10 @@
 // resident_parts.cu.
 //
 // The frontier is a bitmap of the block's local ids. A level sets the bit of every neighbour of the frontier,
-// whether the neighbour was reached or not. In the next level, each thread takes the new bits among the words
-// for which it is responsible. So threads claim, count and queue nothing. A level costs a barrier and three
-// dependent accesses to shared memory: bits, neighbours, and the bit of a neighbour. There are two bitmaps.
-// Threads take bits from the first bitmap and set bits in the second.
+// whether the neighbour was reached or not. In the next level, each thread takes the new bits among the words for
+// which it is responsible. So threads claim, count and queue nothing. A level costs a barrier and three dependent
+// accesses to shared memory: bits, neighbours, and the bit of a neighbour. There are two bitmaps. In a level,
+// threads take bits from one bitmap and set bits in the other. After the level, the bitmaps swap roles.
 //
 // The thread with the most new bits determines the time of a level. Two measures keep its chain of accesses
 // short. The neighbours of a vertex are two words without an offset, and the last neighbour may be a link to
@@ -29,7 +29,7 @@ struct block_levels {
     int step = 0;
     int level = 0;     // vertices up to this level have their right levels
     unsigned now = 0;  // index (0 or 1) of the bitmap that holds the current frontier
-    bool busy = false;  // true if a vertex in the block's parts is at this level
+    bool busy = false;  // true if an own vertex or ghost of the block's parts may be at this level
 
     __device__ __forceinline__ unsigned *found() const { return in.found + now * layout.groups(); }
     __device__ __forceinline__ unsigned *bitmap_of(int step) const {
@@ -53,8 +53,9 @@ struct block_levels {
         return any;
     }
 
-    // Reads the state of HALF ghosts of the part in a slot. A ghost is a vertex of another part. Neighbouring
-    // threads read ghosts with neighbouring places in memory. Returns true if one of these ghosts is at the
+    // Reads the state of HALF ghosts of the part in a slot. A ghost is a vertex of another part. `i` is the number
+    // of this half among the halves of the part's groups of ghosts. Ghosts are numbered in order of their places,
+    // and neighbouring threads read ghosts with neighbouring numbers. Returns true if one of these ghosts is at the
     // current level.
     __device__ __forceinline__ bool read_ghosts(unsigned slot, unsigned i) const {
         const part &shape = own.slots[slot].shape;
@@ -138,9 +139,10 @@ struct block_levels {
         __syncthreads();
     }
 
-    // Sets the bits of the neighbours of new vertices. `fresh` has the new vertices among the 32 local ids that begin
-    // with `first`. `home` is the index of the first of them in the level array, or NO_PLACE for ghosts. The function
-    // stores the level of new vertices that are not ghosts.
+    // Sets the bits of the neighbours of new vertices. `fresh` has the new vertices among the 32 local ids that
+    // begin with `first`. The function stores the level of each new vertex at index home + bit of the level array,
+    // where bit is the vertex's number among the 32 ids. If `home` is NO_PLACE, it stores no level: the ids belong
+    // to ghosts or further quads, or end_levels() has already stored the levels.
     __device__ __forceinline__ void expand(unsigned first, unsigned fresh, unsigned *next, int home, int level) const {
         while (fresh != 0) {
             const unsigned bit = 31 - __clz(fresh);
@@ -160,7 +162,7 @@ struct block_levels {
     struct row {
         unsigned low, high;
 
-        // Tests the flag IN_NEXT_QUAD.
+        // Returns whether the fourth id has the flag IN_NEXT_QUAD, so that the list continues in a further quad.
         __device__ __forceinline__ bool goes_on() const { return (int)high < 0; }
         __device__ __forceinline__ unsigned next_quad() const { return high >> 16 & ~IN_NEXT_QUAD; }
     };
@@ -202,8 +204,8 @@ struct block_levels {
         if (any) atomicOr(&own.seen[(step + 1) % 2], block_state::BUSY);
     }
 
-    // Activates the readers of the part in a slot whose bits are set in `readers`. A reader is a part that has a vertex
-    // of this part as own vertex or ghost.
+    // Makes readers of the part in a slot active in the next step. A reader is a part that has a vertex of this
+    // part as own vertex or ghost. Bit k of `readers` stands for the part's reader number k.
     __device__ __forceinline__ void tell_readers(unsigned readers, unsigned slot) const {
         for (unsigned left = readers & ~atomicOr(&own.slots[slot].woken, readers); left; left &= left - 1)
             wake(own.slots[slot].readers[__ffs(left) - 1], bitmap_of(step + 1), parts.number);

@@ -36,10 +36,10 @@ struct partition {
 // Arrays in global memory by which blocks exchange their results after each step (K levels between two
 // barriers).
 //
-// `at_level` has one copy for even steps and one copy for odd steps. For each group of 32 places, it has the
-// bits of vertices reached before the step's first level, and of vertices at this level. `bitmaps` has three
-// copies, by step modulo 3. Each copy has bits of the active parts, and then bits of the parts that may
-// become active soon.
+// `at_level` has one copy for even steps and one copy for odd steps. Each element stands for a group of 32 places.
+// Its lower half has the bits of the vertices reached before the step's first level, and its upper half has the
+// bits of the vertices at this level. `bitmaps` has three copies, by step modulo 3. Each copy has bits of the
+// active parts, and then bits of the parts that may become active soon.
 struct exchange {
     unsigned long long *at_level;
     unsigned *bitmaps;
@@ -96,7 +96,7 @@ __device__ __forceinline__ block_memory carve(void *memory, const slot_layout &l
     return in;
 }
 
-// Sets the bit of a part in a bitmap, or of all parts if `part` is ALL_PARTS.
+// Sets the bit of a part in a bitmap, or the bits of all `number` parts if `part` is ALL_PARTS.
 __device__ __forceinline__ void wake(int part, unsigned *bitmap, int number) {
     if (part != ALL_PARTS) {
         atomicOr(&bitmap[part / 32], 1u << part % 32);
@@ -129,7 +129,7 @@ struct part_slot {
     bool active;     // true if the part has work between the last barrier and the next barrier
     bool runs;
     bool to_load;
-    bool was_known;  // true if the state of the part's own vertices must be read as well
+    bool was_known;  // true if the state of the part's own vertices must be read too, when the part is loaded
     bool is_read;    // true if the state of the part's ghosts has been read in this step
     bool is_announced;  // true if the part's readers have been marked as parts that may become active
     unsigned woken;  // bits of readers that have been made active in this step
@@ -155,14 +155,15 @@ struct part_slot {
 // The state in shared memory that the threads of a block share.
 struct block_state {
     part_slot slots[SLOTS];
-    // Parts that run, but have no slot in this round (`waiting`) or the next round (`later`).
+    // `waiting` has parts that must run in this step, but have no slot yet. `later` has parts that have run in this
+    // step, but had to leave their slot. After the last round of the step, they wait for the next step.
     part_list waiting, later;
     part_list ahead;           // parts that may become active soon, but have no room in shared memory yet
     int loads;                 // number of parts to load
     int seen[2];               // by parity of the step: bits of the constants below that threads have set
     bool failed;
 
-    // A flag beside a part's number in a list: some block has held the part before.
+    // A flag in an entry of a list, besides the part's number: some block may have held the part before.
     static constexpr int WAS_KNOWN = 1 << 30;
     static constexpr int ANY = 1, FRESH = 2, SOON = 4, CHANGED = 8, BUSY = 16, AHEAD = 32;  // bits of `seen`
 

@@ -10,9 +10,9 @@ struct block_search : block_slots {
     bool some_soon = false;   // true if parts that may become active soon must be given to blocks
     bool some_ahead = false;  // true if parts that may become active soon wait for a slot in the list `ahead`
 
-    // Begins the work between two barriers. Reads the state of the ghosts of the block's parts. Reads which parts of
-    // the graph are active. Distributes the running parts that no block holds over the blocks. Returns false if no
-    // part is active.
+    // Begins the work between two barriers. Reads the state of the ghosts of the block's parts. Reads which parts
+    // of the graph are active. A part may have to run although no block holds it. The function gives such parts to
+    // the blocks in turn. Returns false if no part is active.
     __device__ __forceinline__ bool begin_step() {
         const unsigned thread = threadIdx.x, words = layout.bitmap_words;
         const unsigned *bitmap = bitmap_of(step);
@@ -50,9 +50,10 @@ struct block_search : block_slots {
         return seen & block_state::ANY;
     }
 
-    // Updates the bits of 32 parts. `active` has the bits of the active parts, and `soon` has the bits of parts that
-    // may become active soon. A part that is no longer active runs for one more step, which stores everything that the
-    // part has found in the other copy of `at_level`. Returns bits of block_state::seen.
+    // Updates word `w` of the block's bitmaps, which has the bits of 32 parts. `active` has the bits of the active
+    // parts, and `soon` has the bits of parts that may become active soon. A part that is no longer active runs for
+    // one more step. In this step its block stores the state of the part's vertices in the other copy of
+    // `at_level`. Returns bits of block_state::seen.
     __device__ __forceinline__ int classify(unsigned w, unsigned active, unsigned soon) const {
         const unsigned running = active | in.active[w], ended = in.running[w] & ~running;
         const unsigned held = in.held[w] & ~ended, known = in.known[w], fresh = running & ~held;
@@ -63,8 +64,8 @@ struct block_search : block_slots {
         return (active ? block_state::ANY : 0) | (fresh ? block_state::FRESH : 0) | (ahead ? block_state::SOON : 0);
     }
 
-    // Runs the K levels between two barriers. If the block runs more parts than its shared memory can hold,
-    // it takes several rounds.
+    // Runs the K levels between two barriers. If the block runs more parts than its shared memory can hold, it runs
+    // them in several rounds.
     __device__ __forceinline__ void run_step(long long began) {
         crowded = false;
         for (;;) {
@@ -104,8 +105,9 @@ struct block_search : block_slots {
         watch.add(counted::loads_ahead, step - 1, own.loads);
     }
 
-    // Marks the readers of each part that has just become active as parts that may become active soon. A
-    // reader is a part that has a vertex of this part as own vertex or ghost.
+    // Marks the readers of each active part as parts that may become active soon, once while the part is in its
+    // slot. A reader is a part that has a vertex of this part as own vertex or ghost. The entry ALL_PARTS of a list
+    // of readers is ignored.
     __device__ __forceinline__ void announce() {
         if (threadIdx.x >= READERS) return;
         for (unsigned s = 0; s < layout.slots; ++s) {

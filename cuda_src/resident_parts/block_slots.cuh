@@ -51,8 +51,8 @@ struct block_slots : block_levels {
         return bitmap[p / 32] >> p % 32 & 1;
     }
 
-    // Returns the index of an empty slot, which is room in shared memory for one part. Without an empty slot,
-    // returns a slot whose part does not run, or else -1.
+    // Returns the index of an empty slot. A slot is room in shared memory for one part. If no slot is empty,
+    // returns the index of a slot whose part does not run, or -1 if there is none.
     __device__ __forceinline__ int free_slot() const {
         int slot = -1;
         for (unsigned s = 0; s < layout.slots; ++s) {
@@ -89,7 +89,7 @@ struct block_slots : block_levels {
         watch.add(counted::loads, step, own.loads);
     }
 
-    // Loads the parts that are new in their slots. If another block has held a part before, the function also
+    // Loads the parts that are new in their slots. If some block may have held a part before, the function also
     // reads the stored state of the part's own vertices.
     __device__ __forceinline__ void load_parts() {
         for (unsigned s = 0; s < layout.slots; ++s)
@@ -138,8 +138,9 @@ struct block_slots : block_levels {
         if (threadIdx.x == 0) own.slots[slot].shape = shape;
     }
 
-    // Empties the slots of the parts that the block runs. These parts wait for the next round, or for the
-    // next step if this was the last round. Their results are in global memory.
+    // Empties the slots of the parts that the block has run in this round. These parts wait in the list `later`.
+    // After the last round of the step, all parts of this list move to the list `waiting`, for the next step. The
+    // results of the parts are in global memory.
     __device__ __forceinline__ void set_aside() {
         __syncthreads();
         for (unsigned g = threadIdx.x; g < 2 * layout.groups(); g += blockDim.x) in.found[g] = 0;

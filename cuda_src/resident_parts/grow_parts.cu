@@ -6,9 +6,10 @@
 // round and of similar size. A part that is too large gets a second seed: the vertex that it reached last. A
 // part that is too small loses its seed.
 //
-// The last growth inwards gives the order of a part's vertices, boundary first. So the vertices that other
-// parts read lie together. The host cuts parts that are still too large. Vertices of components without a
-// seed are taken in no particular order. Only speed depends on the quality of the parts.
+// The last growth inwards ranks the vertices of a cell, boundary first. So vertices with consecutive ranks are
+// often close to each other in the graph. Consecutive ranks get places in different groups of PLACES places. Parts
+// that are still too large are cut in order of rank. Vertices of components without a seed are taken in no
+// particular order. Only speed depends on the quality of the parts.
 //
 // Races: threads claim vertices by compare-and-swap. Several threads store `last` of one label. Any vertex of
 // the last level is a valid value.
@@ -20,9 +21,9 @@ constexpr int NO_LABEL = -1;
 struct growth {
     grid_barrier barrier;
     int failed;    // true if a block waited too long at the barrier
-    // Number of vertices that a level finds, by level modulo 3; found[2] begins with the number of seeds.
+    // Number of vertices that a level finds, by level modulo 3; found[2] begins with the number of start vertices.
     int found[3];
-    int number;    // number of seeds
+    int number;    // number of seeds of the next round
     int unlabelled;
 };
 
@@ -66,7 +67,7 @@ extern "C" __global__ void plant(labelling to, const int *seeds, growth *state, 
     if (global_thread() == 0) state->found[0] = state->found[1] = 0, state->found[2] = number;
 }
 
-// Begins to grow each part inwards, from the part's vertices with a neighbour of another label.
+// Begins to grow each part inwards, from the part's vertices that have a neighbour with another label.
 extern "C" __global__ void find_boundary(graph_rows graph, const int *labels, labelling to, growth *state,
                                          int num_vertices) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
@@ -104,9 +105,10 @@ extern "C" __global__ void grow(graph_rows graph, labelling to, growth *state, u
 }
 
 // Chooses the seeds of the next round. `outwards` is the growth from the seeds of this round, and `inwards` is the
-// growth from the boundaries of the parts. The next seed of a part is the vertex that `inwards` reached last. A part of
-// more than `most` vertices gets a second seed, the vertex that `outwards` reached last. A part of fewer than `least`
-// vertices gets no seed.
+// growth from the boundaries of the parts. The next seed of a part is the vertex that `inwards` reached last. A
+// part of more than `most` vertices gets a second seed, the vertex that `outwards` reached last. If a part has no
+// boundary, the vertex that `outwards` reached last is its only seed. A part of fewer than `least` vertices gets no
+// seed.
 extern "C" __global__ void choose_seeds(labelling outwards, labelling inwards, int *seeds, growth *state, int least,
                                         int most, int number) {
     for (unsigned i = global_thread(); i < number; i += grid_threads()) {
@@ -135,9 +137,10 @@ extern "C" __global__ void rank_rest(labelling outwards, labelling inwards, grow
     }
 }
 
-// Gives each vertex its place, which is its new number. The vertices of a label, in order of rank, form parts
-// of `most` vertices each and a last part with fewer vertices. Vertices with the label `number` have no seed
-// and form parts of `few` vertices.
+// Gives each vertex its place, which is its new number. The vertices of a label are cut, in order of rank, into
+// parts of `most` vertices; the last part may have fewer. Within a part, dealt_out() gives consecutive ranks places
+// in different groups of PLACES places. Vertices with the label `number` lie in components without a seed. They are
+// cut into parts of `few` vertices.
 extern "C" __global__ void give_places(labelling labels, const int *first_places, const growth *state, int *places,
                                        int *vertices, int num_vertices, int most, int few, int number) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {

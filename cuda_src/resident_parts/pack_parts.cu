@@ -1,16 +1,17 @@
 // pack_parts: packs the parts of a graph into the form in which blocks load them.
 //
-// One block packs a part. A ghost of a part is a vertex of another part from which at most K arcs lead to a
-// vertex of this part. The block finds ghosts hop by hop along in-arcs and keeps them in a hash table in
-// shared memory. Then it numbers the ghosts by place. A packed part keeps only arcs to its own vertices and
-// ghosts. Arcs to ghosts exactly K hops away are dropped, because a path of K arcs never enters them.
+// One block packs a part. A ghost of a part is a vertex of another part from which at most K arcs lead to a vertex
+// of this part. The block finds ghosts hop by hop along in-arcs and keeps them in a hash table in shared memory.
+// Then it numbers the ghosts by place. A packed part keeps only arcs to its own vertices and ghosts. Arcs to ghosts
+// exactly K hops away are dropped. On a path of at most K arcs to an own vertex, only the first vertex can be K
+// hops away, so the path contains no such arc.
 //
 // The kernel `measure` counts the ghosts for each K up to `hops`. Then the kernel `pack` writes the parts.
 #include "parts.cuh"
 
 constexpr unsigned EMPTY = 0xffffffff;  // marks an empty key of the hash table
 constexpr int TOO_MANY = 0x7fffffff;  // stands for the number of ghosts if they do not fit the hash table
-constexpr unsigned FAR = 0x8000;  // flag beside the number of a ghost to which the part needs no arc
+constexpr unsigned FAR = 0x8000;  // flag in the number of a ghost to which the part needs no arc
 
 struct placing {
     const int *places;    // by vertex: its place
@@ -18,8 +19,8 @@ struct placing {
 };
 
 // The ghosts of one part, in a hash table in shared memory. The host defines TABLE = 1 << TABLE_BITS, and
-// MAX_GHOSTS as three quarters of TABLE. So even if there are too many ghosts, each thread of the block finds
-// an empty key.
+// MAX_GHOSTS as three quarters of TABLE. So even if there are too many ghosts, each thread of the block still finds
+// an empty key in the table.
 struct ghost_table {
     unsigned keys[TABLE];  // places of ghosts, by hash
     unsigned short numbers[TABLE];
@@ -29,9 +30,10 @@ struct ghost_table {
 
     __device__ __forceinline__ unsigned slot(unsigned place) const { return place * 2654435761u >> (32 - TABLE_BITS); }
 
-    // Finds the ghosts of a part, hop by hop. All threads of a block must call the function. If `ghosts` is
-    // not null, ghosts[k] gets the number of ghosts up to k hops away. Returns the number of ghosts up to
-    // hops - 1 hops away, or TOO_MANY if the table is full.
+    // Finds the ghosts of a part, hop by hop. All threads of a block must call the function. If `ghosts` is not
+    // null, ghosts[k] gets the number of ghosts up to k hops away, for each k from 1 to `hops`, or TOO_MANY if
+    // these ghosts do not fit the table. Returns the number of ghosts up to hops - 1 hops away, or TOO_MANY if the
+    // ghosts up to `hops` hops away do not fit.
     __device__ unsigned find(const graph_rows &graph, const placing &at, const part &cell, int hops, int *ghosts) {
         for (unsigned i = threadIdx.x; i < TABLE; i += blockDim.x) keys[i] = EMPTY;
         if (threadIdx.x == 0) found = quads = 0;
@@ -163,9 +165,9 @@ struct local_rows {
     }
 };
 
-// Stores, for each part, the number of its ghosts (vertices of other parts) up to 0, 1, ..., `hops` hops
-// away. If `long_quads` is not null, the kernel also stores the number of quads for vertices with more than
-// four neighbours.
+// Stores, for each part, the number of its ghosts (vertices of other parts) up to 0, 1, ..., `hops` hops away. If
+// `long_quads` is not null, the kernel also stores the number of further quads, for vertices with more than four
+// neighbours. If a part's ghosts do not fit the table, its element of `long_quads` is not written.
 extern "C" __global__ void __launch_bounds__(1024)
     measure(graph_rows graph, placing at, const part *parts, int num_parts, int *ghosts, int *long_quads, int hops) {
     extern __shared__ ghost_table table[];
@@ -189,8 +191,9 @@ extern "C" __global__ void __launch_bounds__(1024)
     }
 }
 
-// Registers part p as a reader of the vertex at `place`, which is a ghost of p. When the part that owns the
-// vertex finds the vertex, it makes all readers of the vertex active.
+// Registers part p as a reader of the vertex at `place`, which is a ghost of p. When the part that owns the vertex
+// finds the vertex, its block makes all readers of the vertex active. If the list of readers has no room for p, its
+// last entry becomes ALL_PARTS.
 __device__ __forceinline__ void add_reader(int *readers, unsigned *read_by, const int *part_at, unsigned place, int p) {
     int *known = readers + (size_t)part_at[place / PLACES] * READERS;
     int reader = 1;

@@ -1,18 +1,19 @@
 // The parts into which a graph is divided, in the form in which a block holds them in shared memory.
 //
-// Each vertex has a place, which is its new number. The vertices that a part owns have consecutive places,
-// and each part begins at a multiple of PLACES. A ghost of a part is a vertex that another part owns and from
-// which at most K arcs lead to an own vertex. Own vertices and ghosts of a part have local ids of 15 bits,
-// own vertices first. The ids of own vertices and the ids of ghosts each begin at a multiple of 32. The local
-// id of an own vertex is its place minus the part's first place. One thread handles the bits of a group of 32
-// ids. So vertices that are close to each other get ids in different groups.
+// Each vertex has a place, which is its new number. The vertices that a part owns have the places of one range,
+// which begins at a multiple of PLACES. The range has whole groups of PLACES places, some of which may have no
+// vertex. A ghost of a part is a vertex that another part owns and from which at most K arcs lead to an own vertex.
+// Own vertices and ghosts of a part have local ids of 15 bits, own vertices first. The ids of own vertices and the
+// ids of ghosts each begin at a multiple of 32. The local id of an own vertex is its place minus the part's first
+// place. One thread handles the bits of a group of 32 ids. To share the work evenly, vertices that are close to
+// each other get ids in different groups.
 #pragma once
 
 #include "graph.cuh"
 
 constexpr int PLACES = 32;      // number of places in a group
 constexpr int NO_VERTEX = -1;  // marks a place without a vertex
-constexpr int NO_PLACE = -1;   // marks an unused ghost
+constexpr int NO_PLACE = -1;   // marks an id that belongs to no ghost
 
 // Length of a part's list of readers. A reader is a part that has one of this part's vertices as own vertex
 // or ghost. Each vertex has a mask with one bit per reader. The first reader is the part itself. If the list
@@ -21,9 +22,9 @@ constexpr int READERS = 32;
 constexpr int NO_READER = -1;
 constexpr int ALL_PARTS = -2;
 
-// A quad holds four local ids: the neighbours of a local vertex. Quads with fewer neighbours repeat the
-// vertex's own id. Further neighbours are in further quads, which lie behind the quads of all vertices. An id
-// with the flag IN_NEXT_QUAD is the id of the next quad.
+// A quad holds four local ids: the neighbours of a local vertex. Quads with fewer neighbours repeat the vertex's
+// own id. Further neighbours are in further quads, which follow the quads of all vertices in memory. An id with the
+// flag IN_NEXT_QUAD is the id of the next quad.
 constexpr unsigned IN_NEXT_QUAD = 0x8000;
 
 struct graph_rows {
@@ -52,8 +53,9 @@ struct part {
 
 __device__ __forceinline__ unsigned padded(unsigned number) { return (number + PLACES - 1) / PLACES * PLACES; }
 
-// Returns the local id of vertex number n of `number` vertices. The function distributes the vertices to as
-// many groups as they need. Vertices n and n + 1 get ids in different groups.
+// Returns the local id of vertex number n of `number` vertices. The function distributes the vertices to the
+// smallest sufficient number of groups. Vertices n and n + 1 get ids in different groups, if there are several
+// groups.
 __device__ __forceinline__ unsigned dealt_out(unsigned n, unsigned number) {
     const unsigned groups = padded(number) / PLACES;
     return n % groups * PLACES + n / groups;

@@ -15,25 +15,27 @@
 // lead through vertices that the part does not know. So every step reads the ghosts' state anew: whether they
 // were reached before L, and whether they are at L.
 //
-// Active parts: a part is active in a step if one of its own vertices or ghosts is at level L. The part that
-// owns the vertex has a list of the parts that read it. It sets the bits of these parts in the bitmap of the
-// next step. All blocks read this bitmap. Active parts that no block holds go to the blocks in turn. All
-// blocks compute an equal distribution, so no block has to claim a part. As the frontier passes, parts become
-// active in about the order in which they stop, so blocks get similar numbers of parts. A block gives up a
-// part that is no longer active. If a block has more parts than its shared memory can hold, it runs them in
-// several rounds per step.
+// Active parts: a part is active in a step if one of its own vertices or ghosts is at level L. Each part has a list
+// of its readers: the parts that have one of its vertices as own vertex or ghost. When a part finds a vertex at
+// level L + K, its block sets the bits of the vertex's readers in the bitmap of the next step. If the list was too
+// short for all readers, the block sets the bits of all parts. All blocks read this bitmap. If no block holds an
+// active part, the part goes to a block, and the blocks get such parts in turn. All blocks compute an equal
+// distribution, so no block has to claim a part. As the frontier passes, parts stop in about the order in which
+// they became active, so blocks have similar numbers of parts. A block gives up a part in the second step in which
+// the part is not active. If a block has more parts than its shared memory can hold, it runs them in several rounds
+// per step.
 //
-// Parts ahead: loading a part takes as long as ten levels. So a part that becomes active announces its
-// readers in a second bitmap. Announced parts that no block has ever held also go to the blocks in turn. A
-// block loads them after it has arrived at the barrier, while other blocks still run. Only parts that were
-// not announced in time are loaded while other blocks wait.
+// Parts ahead: loading a part takes as long as ten levels. So when a part becomes active, its block announces the
+// part's readers in a second bitmap. If no block has ever held an announced part, the part also goes to the next
+// block in turn. The block loads the part after it has arrived at the barrier, while other blocks still run. Only
+// parts that were not announced in time are loaded while other blocks wait.
 //
 // The search ends when no part is active. Then the kernel copies the levels from the order of the parts to the order
 // of the vertex ids.
 //
-// Capacities: the shared memory of a block has room for `slots` parts and for FEW entries of each list of
-// parts. Further entries go to global memory, with room for all parts. The host makes parts that fit the
-// room.
+// Capacities: the shared memory of a block has room for `slots` parts and for FEW entries of each list of parts.
+// Further entries go to global memory, with room for all parts. The host makes only parts that fit a slot of shared
+// memory.
 //
 // Races: blocks exchange state by relaxed accesses. The state of vertices has a copy for even steps and a
 // copy for odd steps. A step reads one copy and writes the other copy, and the barrier separates steps. A
@@ -67,7 +69,7 @@ __device__ __forceinline__ void finish(const partition &parts, const exchange &o
         place_levels[i] = UNREACHED;
     }
     for (unsigned i = global_thread(); i < parts.num_places / PLACES * 2; i += grid_threads())
-        // A late block may still read the old value, without effect.
+        // A late block may still read the old value. This has no effect, because no part is active.
         store_relaxed(&others.at_level[i], 0ull);
 }
 
