@@ -56,8 +56,8 @@ __device__ __forceinline__ int vertex_at(const offset_t *offsets, int frontier_s
     return low;
 }
 
-// Stores, for every tile of the gathered array, the frontier vertex to which its first place belongs. A
-// vertex with many neighbours may own the first places of many tiles.
+// Stores, for every tile of the gathered array, the index in the frontier of the vertex that owns the tile's first
+// place. A vertex with many neighbours may own the first places of many tiles.
 extern "C" __global__ void find_starts(const offset_t *__restrict__ offsets, int *starts, int tile,
                                        int frontier_size) {
     for (unsigned i = global_thread(); i < frontier_size; i += grid_threads()) {

@@ -29,8 +29,8 @@ enum { luo_block, luo_resident };
 }
 
 // State of a search that kernels and the host share. The frontier of a level has sizes[level % 3] rows in
-// queue(level). A level adds to the size of the next level, which was cleared before, and clears the size of
-// the level after the next.
+// queue(level). A level adds to the size of the next level's frontier, which was cleared before, and clears the
+// size of the frontier two levels ahead.
 struct search_state {
     int level;  // the level whose frontier the next launch expands
     int sizes[3];
@@ -41,7 +41,7 @@ struct search_state {
 struct search {
     const offset_t *row_offsets;
     const int *column_indices;
-    const int *run_lengths;  // at each vertex's first row: the number of its rows; null if no vertex is split
+    const int *run_lengths;  // for each vertex's first row: the number of the vertex's rows; null if no vertex is split
     int *levels;
     int *even_queue, *odd_queue;
 

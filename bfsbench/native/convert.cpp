@@ -1,10 +1,10 @@
 // convert: sorts the arcs of a graph by row. This turns an edge list into CSR form, and CSR form into CSC
 // form.
 //
-// The sort is a counting sort in two passes, so that scattered writes stay within a core's cache. The first
-// pass distributes arcs to at most 2^kBucketBits + 1 buckets of neighbouring rows. The second pass sorts each
-// bucket by row. In the first pass each worker distributes one contiguous slice of the input. In each bucket,
-// its arcs come after the arcs of earlier slices. So arcs of one row keep the order of the input.
+// The sort is a counting sort in two passes, so that scattered writes stay within a core's cache. The first pass
+// distributes arcs to at most 2^kBucketBits + 1 buckets of neighbouring rows. The second pass sorts each bucket by
+// row. In the first pass each worker distributes one contiguous slice of the input. In each bucket, the arcs of a
+// slice come after the arcs of earlier slices. So arcs of one row keep the order of the input.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>

@@ -69,8 +69,8 @@ BFSBENCH_AVX2 void relax(const Matrix& matrix, Range rows, Range columns, Range 
     }
 }
 
-// Computes what relax() computes, for different tiles and without next hops. It is faster, because the
-// distances of a row stay in registers.
+// Computes what relax() computes, without next hops. `rows` and `columns` must differ from `middle`. The function
+// is faster than relax(), because the distances of a row stay in registers.
 BFSBENCH_AVX2 void fast_relax(const Matrix& matrix, Range rows, Range columns, Range middle) {
     const int64_t n = matrix.n, step = kLanes * kVectors;
     int64_t j = columns.begin;

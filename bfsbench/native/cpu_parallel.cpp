@@ -2,14 +2,15 @@
 // "Direction-optimizing breadth-first search", 2012).
 //
 // A level is pushed or pulled. To push, threads take the level's vertices from queues and claim their unseen
-// neighbours. To pull, each unseen vertex looks for an in-neighbour in the level, which is a bitmap, and
-// stops at the first. Pulling begins when the arcs that leave the level exceed 1 / alpha of the arcs that
-// leave unseen vertices. It ends when levels shrink and have fewer than 1 / beta of the vertices.
+// neighbours. To pull, each unseen vertex looks for an in-neighbour in the level, which is a bitmap, and stops at
+// the first. Pulling begins when the arcs that leave the level exceed 1 / alpha of the arcs that leave unseen
+// vertices, unless the level has at most sequential_limit arcs. Pulling ends when a level is smaller than the level
+// before and has fewer than 1 / beta of the vertices.
 //
-// Each vertex has a byte that tells whether it was seen. A thread claims a vertex by reading and writing the
-// byte without a locked instruction. So two threads may both claim a vertex, queue it and expand it. This
-// costs time but changes no level. A thread never claims a vertex twice, so a queue of num_vertices entries
-// never overflows.
+// Each vertex has a byte that says whether the vertex was seen. A thread claims a vertex by reading and writing the
+// byte without a locked instruction. So two threads may both claim a vertex, queue it and expand it. This costs
+// time but changes no level. A thread never claims a vertex twice, so its queue never has more than num_vertices
+// vertices. A further entry of the queue takes stores of neighbours that are not claimed.
 //
 // Neighbours in short rows are claimed without a branch, because the processor cannot predict which
 // neighbours are unseen. The calling thread pushes levels of few arcs alone, because sharing these levels
@@ -138,8 +139,8 @@ class ParallelSearch final : public Search {
 
     int64_t degree(int32_t v) const { return row_offsets_[v + 1] - row_offsets_[v]; }
 
-    // Resets the levels and the bytes that tell whether a vertex was seen. The bytes behind the last vertex
-    // count as seen, so that the search does not take them for vertices.
+    // Resets the levels and the bytes that tell whether a vertex was seen. The bytes after the last vertex count as
+    // seen, so that the search does not take them for vertices.
     void clear() {
         const int64_t n = graph_.num_vertices;
         team_.share(n, kLevelGrain, [&](int64_t begin, int64_t end) {
@@ -178,9 +179,9 @@ class ParallelSearch final : public Search {
         return end;
     }
 
-    // Expands the entries begin .. end - 1 of a queue, and appends the found vertices to the queue of
-    // `member`. The function prefetches only for entries that have been written: the entries before `end`
-    // and, in the member's own queue, the entries that it has just appended.
+    // Expands the entries begin .. end - 1 of a queue, and appends the found vertices to the queue of `member`. The
+    // function prefetches only for entries that have been written: the entries before `end` and, if one thread
+    // alone expands its own queue, the entries that it has just appended.
     template <bool together>
     void expand(const int32_t* queue, int64_t begin, int64_t end, Member& member, int32_t next) {
         const bool own = queue == member.queue.get();
@@ -206,8 +207,8 @@ class ParallelSearch final : public Search {
         member.found.add({fill - old, arcs});
     }
 
-    // Starts the next level. The vertices that the threads have found become the frontier. Returns the
-    // numbers of its vertices and arcs.
+    // Starts the next level. The vertices that the threads have found become the frontier. Returns the numbers of
+    // the frontier's vertices and arcs.
     Frontier advance() {
         Frontier all;
         for (Member& member : members_) {
@@ -252,8 +253,8 @@ class ParallelSearch final : public Search {
         });
     }
 
-    // Pulls levels from number `next` on, until pushing is expected to be faster. Returns the number of the
-    // last level found.
+    // Pulls levels from number `next` on, until a level is empty or pushing is expected to be faster. Returns the
+    // number of the last level.
     int32_t pull_levels(int32_t next, Frontier& frontier, int64_t& unexplored) {
         queue_to_bitmap();
         for (;; ++next) {

@@ -1,6 +1,5 @@
-// Functions by which graph generators return edges. A generator asks its caller for two arrays when the
-// number of edges is known. Several threads then fill the arrays. The edges do not depend on the number of
-// threads.
+// Functions by which graph generators return edges. When a generator knows the number of edges, it asks its caller
+// for two arrays. Several threads then fill the arrays. The edges do not depend on the number of threads.
 #pragma once
 
 #include <cstdint>

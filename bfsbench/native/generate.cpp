@@ -1,10 +1,12 @@
-// Graph generators. Each function generates one family of graphs. bfsbench/graphs/generators declares and
-// checks the parameters, and names the paper or program that defines the family.
+// Graph generators. Each exported function generates one family of graphs, except generate_weights and
+// generate_cells. bfsbench/graphs/generators declares and checks the parameters, and names the paper or program
+// that defines the family.
 //
-// If edges are independent, edge number i depends only on i and the seed. Edges that depend on a row (a
-// vertex or a row of a matrix) are generated twice: once to count them and once to store them. The last
-// parameters of each function are the seed, the number of threads, and the function that provides the arrays.
-// A function that uses one thread leaves the number of threads unnamed. Each function returns a Status.
+// If edges are independent, edge number i depends only on i, the seed and the parameters. emit_rows generates the
+// edges of a row (a vertex or a row of a matrix) twice: once to count them and once to store them. The last
+// parameters of a generator of graphs are the seed, the number of threads, and the function that provides the
+// arrays. A generator that uses one thread leaves the number of threads unnamed. Each generator of graphs returns a
+// Status.
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -33,8 +35,9 @@ std::vector<int32_t> permutation(int64_t size, Stream stream) {
     return labels;
 }
 
-// Generates a graph by the forest fire model. Vertices arrive one by one. Each new vertex starts a fire,
-// which spreads along arcs, and links to every vertex that the fire burns.
+// Generates a graph by the forest fire model. Vertices arrive one by one. The first `isolated` vertices get no arcs
+// when they arrive. Each later vertex starts a fire at a random earlier vertex. The fire spreads along arcs in both
+// directions, and the new vertex gets an arc to every vertex that the fire burns.
 class Forest {
   public:
     Forest(int64_t vertices, int64_t isolated, Chance forward, Chance backward)
@@ -65,9 +68,9 @@ class Forest {
     size_t row_end(int32_t vertex) const { return starts_[vertex + 1]; }
 
   private:
-    // Burns some of a vertex's unburned neighbours, chosen uniformly. Their number is geometrically
-    // distributed. `neighbours` may point into out_, which grows during burning, so the neighbours are copied
-    // first.
+    // Burns some of a vertex's unburned neighbours, chosen uniformly. Their number is geometrically distributed,
+    // but at most the number of unburned neighbours. `neighbours` may point into out_, which grows during burning,
+    // so the neighbours are copied first.
     void spread(const int32_t* neighbours, size_t count, Chance chance, int32_t fire, Random& random) {
         size_t wanted = 0;
         while (wanted < count && random.happens(chance)) ++wanted;
@@ -110,9 +113,9 @@ struct Quadrants {
     }
 };
 
-// Draws the targets of the vertex `source`, which are its next neighbours on a ring. With chance `rewire`, a
-// target is replaced by a random vertex that is not yet a target. A neighbour on the ring that is already a
-// target becomes -1.
+// Draws the `degree` targets of the vertex `source`: the next vertices on a ring. With chance `rewire`, a target is
+// replaced by a random vertex that is neither `source` nor already a target. If a target is not replaced and its
+// vertex is already a target, row[slot] becomes -1.
 void small_world_row(int64_t source, int64_t vertices, int64_t degree, Chance rewire, Random random, int32_t* row) {
     for (int64_t slot = 0; slot < degree; ++slot) {
         const auto drawn = [&](int64_t v) { return std::find(row, row + slot, v) != row + slot; };
@@ -125,8 +128,8 @@ void small_world_row(int64_t source, int64_t vertices, int64_t degree, Chance re
     }
 }
 
-// The degrees of a scale-free graph's vertices. Of each `spacing` vertices, one vertex at a random place has
-// `hub_degree`. All other vertices have degree 5, 6 or 7.
+// The degrees of a scale-free graph's vertices. In each whole group of `spacing` consecutive vertices, one vertex
+// at a random place has `hub_degree`. All other vertices have degree 5, 6 or 7.
 class DegreesWithHubs {
   public:
     DegreesWithHubs(int64_t vertices, int64_t spacing, int64_t hub_degree, uint64_t seed)
@@ -147,8 +150,8 @@ class DegreesWithHubs {
     Stream places_, degrees_;
 };
 
-// Distributes the 2 * `count` ends of edges to the vertices in random order (Fisher and Yates). If the
-// degrees have an odd sum, the last end is left out.
+// Fills the 2 * `count` ends of edges in random order (Fisher and Yates). Each vertex occurs as often as its degree
+// says. If the degrees have an odd sum, the last end is left out.
 void match_ends(const DegreesWithHubs& degrees, int64_t vertices, int64_t count, Stream stream, Edges edges) {
     const auto end = [&](int64_t i) -> int32_t& { return i < count ? edges.sources[i] : edges.targets[i - count]; };
     int64_t dealt = 0;
@@ -178,9 +181,10 @@ void part_self_loops(int64_t count, Stream stream, Edges edges) {
 
 extern "C" {
 
-// Generates `count` edges of a recursive matrix (R-MAT) with `vertices` rows and columns. The place of each
-// edge is found by choosing quadrants repeatedly. Each choice halves the numbers of rows and columns, rounded
-// down. `weights` has the weights of the quadrants.
+// Generates `count` edges of a recursive matrix (R-MAT) with `vertices` rows and columns. The place of each edge is
+// found by choosing quadrants repeatedly. Each choice halves the numbers of rows and columns, rounded down.
+// `weights` has the weights of the quadrants. If `noise` is not 0, the weights vary after each choice. With
+// `shuffle`, the vertices get random ids.
 int generate_rmat(int64_t vertices, int64_t count, const Quadrants* weights, int64_t noise, int64_t shuffle,
                   uint64_t seed, int threads, Allocate allocate) {
     return guarded([&] {
@@ -258,9 +262,9 @@ int generate_forest_fire(int64_t vertices, int64_t isolated, Chance forward, Cha
     });
 }
 
-// Generates a grid: the first `vertices` cells, in reading order, of a box of `columns` x `rows` x any depth.
-// Edges lead to the next cell along each axis and, with `diagonal`, to the diagonal neighbour. Each edge is
-// kept with chance `keep`.
+// Generates a grid: the first `vertices` cells, in reading order, of a box of `columns` x `rows` x any depth. Edges
+// lead to the next cell along each axis and, with `diagonal`, to the cell that is next along both columns and rows.
+// Each edge is kept with chance `keep`.
 int generate_box(int64_t columns, int64_t rows, int64_t vertices, int64_t diagonal, Chance keep, uint64_t seed,
                  int threads, Allocate allocate) {
     return guarded([&] {
@@ -297,9 +301,9 @@ int generate_scale_free(int64_t vertices, int64_t spacing, int64_t hub_degree, u
     });
 }
 
-// Generates a dense graph. Row v of its matrix has the entries v and v + 1 (modulo `vertices`) always, and
-// any other column with chance `density`. If a row would get more than `most` entries, a random choice of the
-// other columns remains.
+// Generates a dense graph. Row v of its matrix has the entries v and v + 1 (modulo `vertices`) always, and any
+// other column with chance `density`. If a row would get more than `most` entries, a random choice of the other
+// columns remains, so that the row has `most` entries.
 int generate_dense(int64_t vertices, Chance density, int64_t most, uint64_t seed, int threads, Allocate allocate) {
     return guarded([&] {
         const Stream entries(seed, kEdges), culling(seed, kRepair);
@@ -349,7 +353,7 @@ void generate_weights(int64_t edges, int64_t largest, uint64_t seed, int threads
     });
 }
 
-// Stores one byte for each cell of a map: 1 if the cell is open, 0 if it is blocked.
+// Stores one byte for each cell of a map: 0 if the cell is blocked, with chance `blocked`, else 1.
 void generate_cells(int64_t cells, Chance blocked, uint64_t seed, uint8_t* open) {
     const Stream stream(seed, kCells);
     for (int64_t cell = 0; cell < cells; ++cell) open[cell] = !stream.at(cell).happens(blocked);

@@ -1,6 +1,6 @@
-// parents: computes the parent of each vertex in a breadth-first tree from the levels of a finished search,
-// and checks the arcs of a graph against a tree. Both run on all cores. On a GPU, cuda_src/parents.cu and
-// cuda_src/tree_check.cu do this work.
+// parents: computes the parent of each vertex in a breadth-first tree from the levels of a finished search, and
+// checks the arcs of a graph against a tree. Both tasks use several threads if the graph is large. On a GPU,
+// cuda_src/parents.cu and cuda_src/tree_check.cu do this work.
 #include <atomic>
 #include <cstdint>
 
@@ -30,7 +30,7 @@ void find_parents(int64_t num_vertices, const Offset *column_offsets, const int3
     });
 }
 
-// Lowers `least` to `value` if it is larger.
+// Lowers `least` to `value` if `least` is larger.
 void lower(std::atomic<int64_t> &least, int64_t value) {
     for (int64_t now = least; value < now && !least.compare_exchange_weak(now, value);) {}
 }

@@ -1,5 +1,5 @@
-// parse: reads vertex ids from lines of text. The text is passed in blocks of whole lines, whose last line
-// also ends with '\n'. So a scan that stops at line ends needs no test for the end of the block.
+// parse: reads vertex ids and edge weights from lines of text. The text is passed in blocks of whole lines, whose
+// last line also ends with '\n'. So a scan that stops at line ends needs no test for the end of the block.
 #include <cstdint>
 #include <cstring>
 
@@ -32,9 +32,9 @@ struct Layout {
     int32_t max_values;    // largest number of numbers after the two ids, for edge lists only
     int32_t row_values;    // number of numbers before the first neighbour, for adjacency lists only
     int32_t entry_values;  // number of numbers after each neighbour, for adjacency lists only
-    int32_t weighted;      // true if the first number after an id is an edge weight to store
+    int32_t weighted;      // true if the first number after an edge or neighbour is a weight to store
     char comments[4];      // a line that starts with one of these characters is skipped; '/' stands for "//"
-    char tag;              // the word with which every line of an edge list starts, 0 for none
+    char tag;              // the one-letter word with which every line of an edge list starts, 0 for none
     char separator;        // a character that separates words besides blanks, 0 for none
 };
 
@@ -42,10 +42,10 @@ struct Outcome {
     int64_t edges;
     int64_t lines;   // number of lines read, including the faulty line
     int64_t rows;    // number of vertices read, for adjacency lists only
-    int64_t last_row;  // number of vertices up to the last whose line is not blank, for adjacency lists only
+    int64_t last_row;  // number of vertices, without blank lines at the end; for adjacency lists only
     int64_t offset;  // position of the faulty word in the block, in bytes
     int32_t error;
-    int32_t weights;  // true if a line has a first number after the ids other than the text "1"
+    int32_t weights;  // true if the first number after some edge or neighbour is not the text "1"
 };
 }
 
@@ -149,8 +149,8 @@ inline bool skip_number(const char*& p, const Layout& layout) {
     return true;
 }
 
-// Stores the number from p to `end` in `weight`. Returns false if the number does not fit an int32 or its
-// fraction is not zero.
+// Stores the number from p to `end` in `weight`. Returns false if the number does not fit an int32, has a fraction
+// other than zeros, or has an exponent (also one such as 1e3, whose value is an integer).
 inline bool read_weight(const char* p, const char* end, int32_t& weight) {
     const bool negative = *p == '-';
     if (*p == '-' || *p == '+') ++p;
@@ -167,8 +167,9 @@ inline bool read_weight(const char* p, const char* end, int32_t& weight) {
     return value == weight;
 }
 
-// Skips `least` to `most` numbers and the gap before each number. Leaves `p` at the next word or at the
-// line's end. Stores the first number in `weight`, unless `weight` is null.
+// Skips `least` to `most` numbers and the gap before each number. Leaves `p` at the next word or at the line's end.
+// Stores the first number in `weight`, unless `weight` is null. Returns an error, and leaves `p` at the faulty
+// word, if a number is missing, if a word is not a number, or if the first number is no valid weight.
 inline Error skip_numbers(const char*& p, int32_t least, int32_t most, const Layout& layout, int32_t* weight,
                           Outcome& out) {
     for (int32_t count = 0;; ++count) {
@@ -262,8 +263,9 @@ Error adjacency_line(const char*& p, const char* end, const Layout& layout, int3
 
 extern "C" {
 
-// Parses the lines "[tag] u v [numbers]" of an edge list. A block of n bytes has at most n / 4 + 1 pairs of
-// ids, with one weight per pair. `weights` is used only if layout->weighted is set.
+// Parses the lines "[tag] u v [numbers]" of an edge list, up to the first faulty line. A block of n bytes has at
+// most n / 4 + 1 pairs of ids, with one weight per pair, so the arrays must have this length. `weights` is used
+// only if layout->weighted is set. *out must be zero on entry.
 void parse_edges_int32(const char* text, int64_t size, const Layout* layout, int32_t* sources, int32_t* targets,
                        int32_t* weights, Outcome* out) {
     parse_edges(text, size, *layout, sources, targets, weights, *out);
@@ -274,8 +276,9 @@ void parse_edges_int64(const char* text, int64_t size, const Layout* layout, int
     parse_edges(text, size, *layout, sources, targets, weights, *out);
 }
 
-// Parses an adjacency list: line i of the block lists the neighbours of vertex i, counted from 0. An empty
-// line has no neighbours. A block of n bytes has at most n / 2 + 1 neighbours.
+// Parses an adjacency list, up to the first faulty line. The lines of the block, without comments, list the
+// neighbours of the vertices 0, 1, 2, and so on. A blank line stands for a vertex without neighbours. A block of n
+// bytes has at most n / 2 + 1 neighbours, so the arrays must have this length. *out must be zero on entry.
 void parse_adjacency(const char* text, int64_t size, const Layout* layout, int32_t* rows, int32_t* columns,
                      int32_t* weights, Outcome* out) {
     const char* p = text;

@@ -138,13 +138,13 @@ private:
 
 extern "C" {
 
-// Searches from the vertex `start` and stores the result in *result. scratch->seen must be zero.
+// Searches from the vertex `start` and stores the result in *result. All words of scratch->seen must be 0 on entry.
 void reach(const Arcs* arcs, const Scratch* scratch, int32_t start, Reach* result) {
     *result = Search{*arcs, *scratch}.run(start);
 }
 
-// Returns the number of components. Stores in *largest the result of a search of the largest component from
-// its first vertex. scratch->seen must be zero.
+// Returns the number of components. Stores in *largest the result of a search of the largest component from its
+// first vertex. All words of scratch->seen must be 0 on entry.
 int64_t components(const Arcs* arcs, const Scratch* scratch, Reach* largest) {
     const Search search{*arcs, *scratch};
     int64_t count = 0;

@@ -11,10 +11,9 @@ struct expected_find {
     float per_vertex, per_arc;
 };
 
-// Returns whether the level after a level of size `size` is likely to be larger than 4 * `small`. The
-// estimate assumes that levels keep growing as they grew from `before` to `size`. All three sizes count
-// edges, or all three count queue entries. The result is false if `size` is below `small` / 8, or if levels
-// grow slowly, as on roads.
+// Returns whether the level after a level of size `size` is likely to be larger than 4 * `small`. The estimate
+// assumes that levels keep growing as they grew from `before` to `size`. All three sizes count edges, or all three
+// count queue entries. The result is false if `size` is at most `small` / 8, or if levels grow slowly, as on roads.
 __device__ __forceinline__ bool outgrows(float size, float before, float small) {
     return 8 * size > small && size * size > 4 * small * before;
 }

@@ -72,7 +72,9 @@ struct cluster_queues {
     in_turn<int, 2> overflow;  // true if a queue had no room for a row of a level
     in_turn<pause_kind, 2> pause;
     unsigned total;  // the cluster's queue entries in the last counted level; 0 if unknown
-    float growth;  // `total` divided by the `total` of the level before; initially the mean degree, or 1
+    // `total` divided by its value one level before. At the start of a step it is 1 or, if the frontier is the
+    // source, the mean degree.
+    float growth;
     unsigned tiny_levels;  // number of consecutive tiny levels, including the level that `total` counts
     unsigned last;  // the level before which the cluster stops in any case
     // Results of a run of levels in the first block alone. `stopped` is the first level that the block did

@@ -9,8 +9,8 @@
 // Prices of a QUEUE step and of each vertex in this step. The unit of a price is the time to read one bit of
 // the bitmap of reached vertices. Measurements on an H200 gave the prices.
 constexpr float QUEUE_LOOKS = 8e5f, QUEUE_LOOKS_OF_VERTEX = 5.0f;
-// Prices of reading the longest rows of a pulled level to their ends, if these rows find no parent.
-// MISS_LOOKS bounds the total price, and MISS_LOOKS_OF_ARC bounds the price per arc not yet explored.
+// Prices of reading the longest rows of a pulled level to their ends, if these rows find no parent. MISS_LOOKS
+// limits the total price. MISS_LOOKS_OF_ARC limits the price per arc that leads to an unreached vertex.
 constexpr float MISS_LOOKS = 8e6f, MISS_LOOKS_OF_ARC = 10.0f;
 // `worth` is the number of edges above which pulling costs less than pushing. If the frontier has fewer than
 // worth / FAR_BELOW edges, decide() uses the previous `worth`.
@@ -85,10 +85,10 @@ __device__ __forceinline__ edge_share share_of(const bfs &search, float worth_pu
     return search.when.may_pull ? edge_share::of(worth_pulling, blocks) : edge_share::unlimited();
 }
 
-// Returns whether the queue holds short rows and hubs. A row fills one or more queue entries. Its entries
-// after the first are further entries. The result is true if there are more than vertices / MIXED further
-// entries. Entries from a cluster have up to QUAD arcs, so entries with more arcs come from rows that did not
-// fit the cluster's queues.
+// Returns whether the queue holds short rows and hubs. A row fills one or more queue entries. Its entries after the
+// first are further entries. The result is true if there are more than vertices / MIXED further entries. After
+// RUN_LEVELS, the result is true if the entries have more than QUAD * 17 / 16 arcs on average. Entries from a
+// cluster's queue have up to QUAD arcs, so longer entries come from rows that did not fit the cluster's queues.
 __device__ __forceinline__ bool parts_are_mixed(const course &at) {
     if (at.last == RUN_LEVELS) return at.now.found.edges > QUAD * (at.now.queued + at.now.queued / 16);
     return at.now.queued > at.now.found.vertices + at.now.found.vertices / MIXED;
@@ -184,7 +184,7 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
     else if (at.now.rests > 0)
         at.next = PULL_RESTS;
     else if (at.now.queued == 0 && !at.now.must_pull && !at.now.unqueued)
-        at.next = END;  // no vertex with arcs is left
+        at.next = END;  // the frontier has no vertex with arcs
     else
         decide(search, at, expected);
     return at;

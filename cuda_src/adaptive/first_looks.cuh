@@ -1,6 +1,6 @@
-// The first reads of a pulled level, with LIKELY_FIRST. The host has sorted in-neighbours so that the
-// likeliest parent is the first of its row (likely_parents.cu). The host has also copied the first
-// in-neighbour of every vertex into one array. A warp reads the first in-neighbours of 32 vertices by one
+// The first reads of a pulled level, with LIKELY_FIRST. The kernels of likely_parents.cu have sorted the
+// in-neighbours of each vertex, so that the likeliest parent is the first of its row. They have also copied the
+// first in-neighbour of every vertex into one array. A warp reads the first in-neighbours of 32 vertices by one
 // access. Most vertices find a parent in this way. Only the remaining vertices read their rows.
 #pragma once
 
@@ -11,12 +11,12 @@ constexpr int LOOK_WORDS = 4;  // words of the bitmap for which a warp has loads
 // A warp may take several words of the bitmap at a time if 32 words have at most FEW_FIRST_BITS set bits.
 constexpr unsigned FEW_FIRST_BITS = 8 * 32;
 
-// The warp reads the degrees of vertices only to count arcs. With MANY_VERTICES it reads them for one word of
-// SAMPLED, and counts each of these degrees SAMPLED times. The counts are then estimates, and only the choice
-// of the next step depends on them.
+// The warp reads the degrees of vertices only to count arcs. With MANY_VERTICES it reads them for one of SAMPLED
+// words, and counts each of these degrees SAMPLED times. The counts are then estimates, and only the choice of the
+// next step depends on them.
 constexpr unsigned SAMPLED = MANY_VERTICES ? 8 : 1;
 
-// Returns the array of first in-neighbours. The array lies behind the rows, and its index is a multiple of
+// Returns the array of first in-neighbours. The array follows after the rows, and begins at the next multiple of
 // LIKELY_ALIGNMENT. The element of a vertex without in-neighbours is UNREACHED.
 __device__ __forceinline__ const int *first_parents(const bfs &search) {
     const edge_t end = search.row_indices_end;

@@ -1,10 +1,10 @@
 // likely_parents: sorts the in-neighbours of each vertex by falling out-degree, for pulled levels.
 //
-// A vertex with many arcs is often reached early, so the vertex is a likely parent. A pulled vertex finds a
-// parent soon if likely parents come first in its row. The kernels sort each row with a counting sort, by the
-// number of leading zeros of the out-degrees. A warp sorts a short row, and a block sorts a long row.
-// In-neighbours with equal numbers of leading zeros are in no particular order. The result also holds the
-// first in-neighbour of each vertex, behind the rows, from index `first_of` on (first_looks.cuh).
+// A vertex with many arcs is often reached early, so the vertex is a likely parent. A pulled vertex finds a parent
+// soon if likely parents come first in its row. The kernels sort each row with a counting sort, by the number of
+// leading zeros of the out-degrees. A warp sorts a short row, and a block sorts a long row. In-neighbours with
+// equal numbers of leading zeros are in no particular order. After the rows, from index `first_of` on, the result
+// also holds the first in-neighbour of each vertex (first_looks.cuh).
 //
 // The host defines LONG_ROW, the number of arcs from which on a block sorts a row.
 #include "graph.cuh"

@@ -3,9 +3,10 @@
 
 #include "graph.cuh"
 
-// Fills the bitmap, and calls without(v) for each vertex v without arcs. `warps` whole warps of the grid must
-// call this function, and `warp` is the index of the calling warp among them. A warp has loads for WORDS
-// words of the bitmap in flight together.
+// Fills the bitmap: a vertex with arcs has the bit 1, and a vertex without arcs has the bit 0. The bits after the
+// last vertex become 1. Calls without(v) for each vertex v without arcs. `warps` whole warps of the grid must call
+// this function, and `warp` is the index of the calling warp among them. A warp has loads for WORDS words of the
+// bitmap in flight together.
 template <class Without>
 __device__ __forceinline__ void mark_rows(const offset_t *offsets, unsigned num_vertices, unsigned *bitmap,
                                           unsigned warp, unsigned warps, Without without) {

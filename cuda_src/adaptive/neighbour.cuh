@@ -1,6 +1,6 @@
-// The entries of the array of column indices. An entry is the id of a neighbour. With SHORT_ROWS, two further
-// bits say how many records of four entries the neighbour has (short_rows.cuh). An entry of a record without
-// an arc is NO_ARC.
+// The entries of the array of column indices. An entry is the id of a neighbour. With SHORT_ROWS, two further bits
+// say how many records of the neighbour a search must read: 0, 1 or 2. A record has four entries (short_rows.cuh).
+// If a record has fewer arcs, its other entries are NO_ARC.
 #pragma once
 
 constexpr int NO_ARC = -1, TWO_RECORDS = 1 << 31, NO_RECORD = 1 << 30, ID_BITS = NO_RECORD - 1;

@@ -2,18 +2,17 @@
 // in-neighbours.
 //
 // All earlier levels are complete. So a reached in-neighbour of an unreached vertex is in the frontier. An
-// in-neighbour from an earlier level would have reached the vertex already. The bitmap of reached vertices
-// thus serves as the frontier, on directed graphs too. Vertices found in this level must not show in the
-// bitmap before the level ends. So blocks set their bits in a second bitmap, and the two bitmaps swap after
-// the level.
+// in-neighbour from an earlier level would have reached the vertex already. The bitmap of reached vertices thus
+// serves as the frontier, on directed graphs too. Vertices found in this level must not appear in the bitmap before
+// the level ends. So blocks set their bits in a second bitmap, and the two bitmaps swap after the level.
 //
-// A window is a group of up to 8 arcs that a lane reads at a time. Most vertices find a parent in the first
-// or second window of their rows, but a few need many windows. So a lane that has finished a row takes the
-// next vertex at once, from a list of its warp. The list holds the next vertices and their offsets. When the
-// list is empty, lanes without a row read further windows of the remaining rows. After PATIENCE rounds
-// without a parent, the lane sets its row aside, and a whole warp reads on. If the block has already set
-// LONG_ROWS rows aside, the lane reads its row to the end. If a row is very long, all blocks together read
-// its rest in the step PULL_RESTS.
+// A window is a group of up to 8 arcs that a lane reads at a time. Most vertices find a parent in the first or
+// second window of their rows, but a few need many windows. So a lane that has finished a row takes the next vertex
+// at once, from a list of its warp. The list holds the next vertices and their offsets. When the list is empty,
+// lanes without a row read further windows of the remaining rows. After PATIENCE rounds without a parent, a lane
+// sets its row aside, and later a whole warp reads the rest of the row. If the block has already set LONG_ROWS rows
+// aside, the lane reads its row to the end. If a row is very long, all blocks together read its rest in the step
+// PULL_RESTS.
 #pragma once
 
 #include "first_looks.cuh"

@@ -4,9 +4,9 @@
 #include "search.cuh"
 #include "word_walk.cuh"
 
-// The number of neighbouring words of a bitmap that belong to one block. On large graphs, RUN is eight words,
-// which are a sector of memory, so that two blocks never write one sector. On smaller graphs, single words
-// balance the load better.
+// A bitmap is divided into runs of RUN neighbouring words, and each run belongs to one block. On large graphs, RUN
+// is eight words, which are a sector of memory, so that two blocks never write one sector. On smaller graphs,
+// single words balance the load better.
 constexpr unsigned RUN = MANY_VERTICES ? 8 : 1;
 typedef word_share_by<RUN> word_share;
 constexpr int WAITING = 64;  // the capacity of a warp's list: a power of two, at least 64

@@ -4,12 +4,12 @@
 // The thread reads the column index of an arc, reads the neighbour's bit in the bitmap, and claims the
 // neighbour. Then a thread reads the offsets of the neighbour's row, and writes new queue entries.
 //
-// The level has two phases, so that all threads make each of these accesses at about the same time. In the
-// first phase each warp takes several queue entries, and lays their arcs side by side. The warp claims the
-// neighbours, and appends claimed vertices to the list of its block. In the second phase the block goes
-// through its list, one thread per vertex. The thread reads the offsets, stores the level, and writes queue
-// entries for the next step. The block reserves the places of the rows' first entries with one atomic. The
-// block reserves the places of further entries with one more atomic per round over the list.
+// The level has two phases, so that all threads make each of these accesses at about the same time. In the first
+// phase each warp takes several queue entries, and distributes their arcs over its lanes. The warp claims the
+// neighbours, and appends claimed vertices to the list of its block. In the second phase the block goes through its
+// list, one thread per vertex. The thread reads the offsets, stores the level, and writes queue entries for the
+// next step. The block reserves the places of the rows' first entries with one atomic. The block reserves the
+// places of further entries with one more atomic per round over the list.
 //
 // If the list is full, a warp itself stores levels and writes queue entries. If all blocks together have
 // found so many edges that the next level is pulled, the blocks stop queueing. A LIST step is expected to
@@ -40,12 +40,12 @@ struct push_buffers {
     // follow in the order of the list.
     unsigned place;
     unsigned further_place;  // where the further entries of the rows of this round begin in the queue
-    // Long rows of this round, without their first entries. The member `parts` counts the further queue
-    // entries of all rows.
+    // Long rows of this round, without their first entries. The member `parts` counts the further queue entries of
+    // all rows of the round, not only of the long rows.
     rows_aside<LONG_RESTS> further;
     edge_limit<next_frontier> limit;
     block_tally found;
-    warp_list few[MAX_WARPS];  // unreached vertices among a warp's neighbours, before it claims them
+    warp_list few[MAX_WARPS];  // unreached vertices among a warp's neighbours, before the warp claims them
 };
 
 // Prepares a block's buffers for a step. The first thread of the block calls this function, before a barrier
@@ -57,8 +57,8 @@ __device__ __forceinline__ void clear(push_buffers &buffers, const edge_share &s
     buffers.found.reset();
 }
 
-// Stores the level of a claimed vertex, and counts the vertex in `found`. Returns the row of the vertex. With
-// TREE, this function stores nothing, because claim_arcs stores the parent.
+// Stores the level of a claimed vertex, and counts the vertex in `found`. Returns the row of the vertex. With TREE,
+// this function stores no level, because claim_arcs stores the parent.
 __device__ __forceinline__ queue_row reach_claimed(const bfs &search, int v, int level, tally &found) {
     const queue_row row = search.row_of(v);
     search.answer.level(v, level);

@@ -77,15 +77,15 @@ __device__ __forceinline__ void write_parts(part *queue, unsigned slot, const Ro
     });
 }
 
-// Rows that are kept in shared memory until the warps of a block cut them into parts, one row per warp at a
-// time. If rows were not kept, the work might fall to the few warps that have found the rows. A row is kept
-// as one part, so its length must fit part::length. `slots` holds the queue place of each row's first part.
+// Rows that are kept in shared memory until the warps of a block cut them into parts, one row per warp at a time.
+// Without this list, the few warps that have found the rows would have to do all this work. A row is kept as one
+// part, so its length must fit part::length. `slots` holds the queue place of each row's first part.
 template <unsigned room>
 struct rows_aside {
     part rows[room];
     unsigned slots[room];
-    // `count` is the number of rows requested, of which at most `room` are kept. `parts` is the number of
-    // queue places reserved for these rows.
+    // `count` is the number of rows that callers wanted to keep. At most `room` rows are kept. `parts` is the
+    // number of queue places that callers have reserved, for kept rows and perhaps for other rows.
     unsigned count, parts;
 
     __device__ __forceinline__ void reset() { count = parts = 0; }
@@ -108,8 +108,8 @@ struct rows_aside {
     }
 };
 
-// The arcs of up to 32 parts, laid side by side. Each lane of a warp brings one part. All lanes of a warp
-// must construct an arc_run.
+// The arcs of up to 32 parts, numbered consecutively. Each lane of a warp brings one part, and the parts are in the
+// order of the lanes. All lanes of a warp must construct an arc_run.
 struct arc_run {
     unsigned end;    // number of arcs in the parts of this lane and of earlier lanes
     edge_t origin;   // arc n of the run has the offset origin + n, if it is in this lane's part

@@ -30,7 +30,8 @@ typedef cut_row<PART, OF_ARRAY> queue_row;  // a row cut into entries of up to P
 // The facts about a frontier that all blocks know after the barrier of the step that found it.
 // counted_barrier::wait fills the members before `must_pull`.
 struct frontier {
-    // Vertices and edges. After RUN_LEVELS, `vertices` is the level instead, which only the first block adds.
+    // Vertices and edges. After RUN_LEVELS, the barrier has a level in the place of `vertices`. Only the first
+    // block adds this number. after_step() copies it to course::level, and then sets `vertices` to 0.
     tally found;
     unsigned queued;  // the number of queue entries
     int unqueued;     // true if some vertices of the frontier have not been queued
@@ -78,7 +79,7 @@ struct thresholds {
 struct bfs {
     const offset_t *row_offsets;
     const int *column_indices;
-    const offset_t *column_offsets;  // the first in-neighbour of each vertex in `row_indices`, for pulling
+    const offset_t *column_offsets;  // the index of each vertex's first in-neighbour in `row_indices`
     const int *row_indices;
     offset_t row_indices_end;  // the length of row_indices
     int num_vertices;

@@ -1,10 +1,10 @@
 // short_rows: copies short rows into records, so that levels of the cluster read no offsets (short_rows.cuh).
 //
-// The resulting array has the column indices first. From index `first_record` on, it has a record of RECORD
-// entries for each vertex, with the first arcs of its row. If RECORDS is 2, the second records of all
-// vertices follow behind all first records. Record entries without an arc are NO_ARC. Each entry also says
-// how many records of the neighbour a search must read. This number is 0 if the neighbour's row cannot lead
-// to a new vertex: the row is empty, or its only arc leads back. The host defines RECORD and RECORDS.
+// The resulting array has the column indices first. From index `first_record` on, it has a record of RECORD entries
+// for each vertex, with the first arcs of its row. If RECORDS is 2, the second records of all vertices follow after
+// all first records. Record entries without an arc are NO_ARC. Each entry also says how many records of the
+// neighbour a search must read. This number is 0 if the neighbour's row cannot lead to a new vertex: the row is
+// empty, or its only arc leads back. The host defines RECORD and RECORDS.
 #include "graph.cuh"
 #include "neighbour.cuh"
 

@@ -3,10 +3,10 @@
 // also faster, because the cluster has the bitmap of reached vertices in shared memory instead of the L2
 // cache.
 //
-// Each vertex has a record of four entries behind the column indices. Each vertex has a second record if any
-// row of the graph has more than four arcs (short_rows.cu). An entry holds the id of a neighbour and the
-// number of the neighbour's records. Rows and records are in one array, so a queue entry can point to a row
-// or to a record.
+// The records follow after the column indices. Each vertex has a record of four entries, and a second record if any
+// row of the graph has more than four arcs (short_rows.cu). An entry holds the id of a neighbour, and how many
+// records of the neighbour a search must read. Rows and records are in one array, so a queue entry can point to a
+// row or to a record.
 //
 // While the cluster runs levels, the bitmap is in the shared memory of the cluster's blocks. Each block holds
 // the bits of its own regions of neighbouring ids. Each RUN_LEVELS step clears or loads this bitmap, and
@@ -35,9 +35,9 @@ __device__ __forceinline__ record_row row_behind(const bfs &search, int entry) {
     const edge_t distance = (edge_t)QUAD * search.num_vertices;
     return {search.first_record + (edge_t)QUAD * neighbour_of(entry), distance, records};
 }
-// Returns the vertex's row in the column indices. Callers need the row if they spill it, because a spilled
-// row is cut into parts of up to PART arcs. Records that are already in the cluster's queues go to global
-// memory as records.
+// Returns the row of a record's vertex in the column indices, or an empty row if no record must be read. Callers
+// need the row if they spill it, because a spilled row is cut into parts of up to PART arcs. Records that are
+// already in the cluster's queues go to global memory as records.
 __device__ __forceinline__ cut_row<QUAD, OF_ROW> whole_row(const bfs &search, const record_row &row) {
     if (row.records == 0) return {0, 0};
     return search.row_of<cut_row<QUAD, OF_ROW>>((int)((row.begin - search.first_record) / QUAD));

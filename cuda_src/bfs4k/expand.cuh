@@ -135,7 +135,7 @@ struct expansion {
     // Launches child kernels for rows of high degree and removes these rows from the frontier. The function
     // examines the rows begin to begin + rows - 1, then as many rows beginning with begin + stride, and so on. The
     // parent calls it before expanding its own rows, so that the child kernels run concurrently. The single-block
-    // kernel calls it once per level. In the multi-block kernel each warp calls it for the warp's own rows.
+    // kernel calls it at most once per level. In the multi-block kernel each warp calls it for the warp's own rows.
     __device__ __forceinline__ void launch_children(unsigned begin, unsigned rows, unsigned stride) {
 #if CHILD_KERNELS
         for (unsigned first = begin; first < size; first += stride) {

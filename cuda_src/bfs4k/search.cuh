@@ -5,9 +5,9 @@
 #include "warp.cuh"
 
 // State of a search that kernels and the host share. The frontier of a level has sizes[level % 3] entries,
-// duplicates included, in queue(level). A level adds to the size of the next level, which was cleared before,
-// and clears the size of the level after the next. children[level % 2] counts the child kernels that a level
-// requests. A level adds to its own count and clears the count of the next level.
+// duplicates included, in queue(level). A level adds to the size of the next level's frontier, which was cleared
+// before, and clears the size of the frontier two levels ahead. children[level % 2] counts the child kernels that a
+// level requests. A level adds to its own count and clears the count of the next level.
 struct search_state {
     int level;  // the level whose frontier the next launch expands
     int sizes[3];

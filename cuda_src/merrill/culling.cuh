@@ -20,7 +20,8 @@ struct visited_vertices {
     int *levels;
     unsigned char *bits;
 
-    // Replaces each visited vertex in `vertices` by NONE, and gives the remaining vertices the level `level`.
+    // Replaces each visited vertex in `vertices` by NONE, and gives the remaining vertices the level `level`. With
+    // ATOMIC_CLAIM, a vertex that another thread claims at the same time counts as visited.
     template <bool look_at_bits, int n>
     __device__ __forceinline__ void visit(int (&vertices)[n], int level) const {
         int byte[n], found[n];

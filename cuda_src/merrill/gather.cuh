@@ -24,8 +24,8 @@
 constexpr int BATCH = 4;  // number of neighbours that a thread loads at once, so that their latencies overlap
 constexpr int NONE = -1;  // stands for no neighbour
 
-// Reads an adjacency list with `width` threads, and passes its neighbours to the sink. The calling thread has
-// the index `rank` among these threads.
+// Reads an adjacency list with `width` threads, and passes its neighbours to the sink. The calling thread has the
+// index `rank` among these threads. `place` is the sink's place for the first neighbour of the list.
 template <typename Sink>
 __device__ __forceinline__ void read_list(const int *column_indices, edge_t begin, edge_t end, unsigned rank,
                                           unsigned width, unsigned long long place, Sink &sink) {

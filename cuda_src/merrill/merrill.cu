@@ -92,9 +92,9 @@ struct workspace {
     }
 };
 
-// Returns the number of queue entries that a block takes at a time, for a queue of `size` entries. Usually a
-// block takes one entry per thread. If the queue has fewer entries than the grid has threads, all blocks
-// share them, in multiples of a warp.
+// Returns the number of queue entries that a block takes at a time, for a queue of `size` entries. Usually a block
+// takes one entry per thread. If the queue has fewer entries than the grid has threads, the blocks share them
+// evenly, but each share is rounded up to whole warps.
 __device__ __forceinline__ unsigned tile_size(count_t size) {
     if (size >= (count_t)gridDim.x * blockDim.x) return blockDim.x;
     const unsigned share = (unsigned)size / gridDim.x + 1;
@@ -143,7 +143,8 @@ struct vertex_sink {
         const count_t place = atomicAdd(size, (count_t)1);
         if (place < capacity) queue[place] = vertex;
     }
-    // Moves the collected vertices to the queue. All threads of the block must call the function.
+    // Moves the collected vertices to the queue. Vertices for which the queue has no room are only counted. All
+    // threads of the block must call the function.
     __device__ __forceinline__ void flush() const {
         __shared__ count_t place;
         __syncthreads();

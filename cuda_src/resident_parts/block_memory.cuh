@@ -160,7 +160,8 @@ struct block_state {
     part_list waiting, later;
     part_list ahead;           // parts that may become active soon, but have no room in shared memory yet
     int loads;                 // number of parts to load
-    int seen[2];               // by parity of the step: bits of the constants below that threads have set
+    // For even and for odd steps: a mask of the constants ANY to AHEAD below that threads have set in the step.
+    int seen[2];
     bool failed;
 
     // A flag in an entry of a list, besides the part's number: some block may have held the part before.

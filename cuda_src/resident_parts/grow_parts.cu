@@ -6,13 +6,13 @@
 // round and of similar size. A part that is too large gets a second seed: the vertex that it reached last. A
 // part that is too small loses its seed.
 //
-// The last growth inwards ranks the vertices of a cell, boundary first. So vertices with consecutive ranks are
+// The last growth inwards ranks the vertices of a part, boundary first. So vertices with consecutive ranks are
 // often close to each other in the graph. Consecutive ranks get places in different groups of PLACES places. Parts
 // that are still too large are cut in order of rank. Vertices of components without a seed are taken in no
 // particular order. Only speed depends on the quality of the parts.
 //
-// Races: threads claim vertices by compare-and-swap. Several threads store `last` of one label. Any vertex of
-// the last level is a valid value.
+// Races: threads claim vertices by compare-and-swap. Several threads store the element of `last` for one seed. Any
+// vertex of the last level is a valid value.
 #include "barrier.cuh"
 #include "parts.cuh"
 
@@ -36,9 +36,10 @@ __device__ __forceinline__ void neighbours(const graph_rows &graph, int v, Visit
         visit(graph.row_indices[e]);
 }
 
-// The state of a growth. `labels` has the number of each vertex's seed, or NO_LABEL. `ranks` has each
-// vertex's rank among the vertices of its label. `queue` holds vertices in the order in which they are found.
-// `last` has the vertex of each label that was found last. `sizes` has the number of vertices of each label.
+// The state of a growth. `labels` has a label for each vertex: the number of the seed whose part the vertex belongs
+// to, or NO_LABEL. `ranks` has the rank of each vertex among the vertices with its label. `queue` holds vertices in
+// the order in which they are found. `last` has, for each label, the vertex that was found last. `sizes` has, for
+// each label, the number of vertices with this label.
 struct labelling {
     int *labels, *ranks, *queue, *last, *sizes;
 
@@ -67,7 +68,8 @@ extern "C" __global__ void plant(labelling to, const int *seeds, growth *state, 
     if (global_thread() == 0) state->found[0] = state->found[1] = 0, state->found[2] = number;
 }
 
-// Begins to grow each part inwards, from the part's vertices that have a neighbour with another label.
+// Begins to grow each part inwards, from its boundary: the vertices that have a neighbour in another part. The
+// label of a vertex is the number of its part.
 extern "C" __global__ void find_boundary(graph_rows graph, const int *labels, labelling to, growth *state,
                                          int num_vertices) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
@@ -79,7 +81,8 @@ extern "C" __global__ void find_boundary(graph_rows graph, const int *labels, la
     }
 }
 
-// Grows all labels until nothing new can be reached. All blocks must be resident.
+// Grows all parts until they can reach no further vertex. A vertex gets the label of the part that reaches it
+// first. All blocks must be resident.
 extern "C" __global__ void grow(graph_rows graph, labelling to, growth *state, unsigned max_polls) {
     __shared__ unsigned size;
     unsigned begin = 0, end = 0;
@@ -120,8 +123,8 @@ extern "C" __global__ void choose_seeds(labelling outwards, labelling inwards, i
     }
 }
 
-// Gives ranks to the vertices that the growth inwards from boundaries did not reach. These vertices lie in
-// whole components with one label, or in components without a seed. Vertices without a label get the label
+// Gives ranks to the vertices that the growth inwards did not reach. Some of them lie in a component that is one
+// part, which has no boundary. Others lie in a component without a seed, so they have no label, and get the label
 // `number`.
 extern "C" __global__ void rank_rest(labelling outwards, labelling inwards, growth *state, int num_vertices,
                                      int number) {
@@ -137,7 +140,7 @@ extern "C" __global__ void rank_rest(labelling outwards, labelling inwards, grow
     }
 }
 
-// Gives each vertex its place, which is its new number. The vertices of a label are cut, in order of rank, into
+// Gives each vertex its place, which is its new number. The vertices with one label are cut, in order of rank, into
 // parts of `most` vertices; the last part may have fewer. Within a part, dealt_out() gives consecutive ranks places
 // in different groups of PLACES places. Vertices with the label `number` lie in components without a seed. They are
 // cut into parts of `few` vertices.

@@ -13,7 +13,7 @@
 
 constexpr int PLACES = 32;      // number of places in a group
 constexpr int NO_VERTEX = -1;  // marks a place without a vertex
-constexpr int NO_PLACE = -1;   // marks an id that belongs to no ghost
+constexpr int NO_PLACE = -1;   // stands for no place, for example of an unused ghost id
 
 // Length of a part's list of readers. A reader is a part that has one of this part's vertices as own vertex
 // or ghost. Each vertex has a mask with one bit per reader. The first reader is the part itself. If the list

@@ -21,8 +21,8 @@
 // short for all readers, the block sets the bits of all parts. All blocks read this bitmap. If no block holds an
 // active part, the part goes to a block, and the blocks get such parts in turn. All blocks compute an equal
 // distribution, so no block has to claim a part. As the frontier passes, parts stop in about the order in which
-// they became active, so blocks have similar numbers of parts. A block gives up a part in the second step in which
-// the part is not active. If a block has more parts than its shared memory can hold, it runs them in several rounds
+// they became active, so blocks have similar numbers of parts. A block gives up a part when the part has been
+// inactive for two steps. If a block has more parts than its shared memory can hold, it runs them in several rounds
 // per step.
 //
 // Parts ahead: loading a part takes as long as ten levels. So when a part becomes active, its block announces the
