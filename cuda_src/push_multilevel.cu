@@ -12,9 +12,9 @@
 // the block copies the vertices of the shared queue to the beginning of the global queue.
 //
 // Invariants: only one thread claims a vertex, so a global queue of V entries cannot overflow. There are no races.
-// An even level reads the queue for even levels and appends to the queues for odd levels, and an odd level does the
-// reverse. There are three counters of frontier sizes. All threads read the counter of this level, threads add to
-// the counter of the next level, and one thread clears the third counter. So one barrier per level is enough.
+// An even level reads a queue for even levels and appends to queues for odd levels. An odd level does the reverse.
+// There are three counters of frontier sizes. All threads read the counter of this level, threads add to the
+// counter of the next level, and one thread clears the third counter. So one barrier per level is enough.
 //
 // Cost: a level is a chain of dependent accesses: queue entry, row offsets, neighbours, claim, append. A thread
 // keeps several reads of neighbours, claims and appends in flight (claim.cuh). Two changes gained nothing on road

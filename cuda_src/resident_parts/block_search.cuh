@@ -6,7 +6,7 @@
 
 struct block_search : block_slots {
     bool crowded = false;    // true if the block runs more parts than it has slots for
-    bool changes = false;    // true if slots may be given to waiting parts
+    bool changes = false;    // true if parts may wait for a slot
     bool some_soon = false;   // true if parts that may become active soon must be given to blocks
     bool some_ahead = false;  // true if parts that may become active soon wait for a slot in the list `ahead`
 
