@@ -1,5 +1,5 @@
-"""Defines the parts of a variant, which is one implementation of a graph problem. The parts are a
-declaration, a host loop, and a clock that times runs."""
+"""Exports the base classes of variants, and the classes that variants use: knobs, clocks, and the arrays of a
+graph on a device. A variant is one implementation of a graph problem."""
 
 from bfsbench.programs.check import POISON as POISON, ExpectedAnswer as ExpectedAnswer
 from bfsbench.programs.device_graph import DeviceGraph as DeviceGraph

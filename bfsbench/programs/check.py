@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from bfsbench.backends.base import Buffer, Device
 
 POISON = -0x5A5A5A5B
-"""The value that fills result arrays before every run, so that elements that were not written are noticed. No
-variant computes this value: it is not a level, distance, vertex or label."""
+"""The value that fills result arrays before every run. A check thus notices elements that a run did not
+write. No variant computes this value: it is not a level, distance, vertex or label."""
 
 SOURCE = CUDA_SRC / "check.cu"
 _BLOCK = 256
 _BLOCKS_PER_MULTIPROCESSOR = 8
 _ITEMS_PER_THREAD = 16
-"""Minimum number of items per thread. A kernel over few items thus starts few threads."""
+"""Number of items for which a kernel starts one thread, so that a kernel over few items starts few blocks.
+Threads get more items if the number of blocks has reached its limit."""
 
 
 def blocks_for(device: Device, items: int) -> int:
@@ -73,8 +74,8 @@ class GuardedArrays:
     def __init__(self, device: Device) -> None:
         self._device = device
         self._sums: dict[str, tuple[Callable[[], int], int]] = {}
-        """For the name of each array: a function that sums the array's words, and the sum when ``add`` was
-        called."""
+        """By the name of each array: a function that returns the sum of the array's words, and this sum when
+        ``add`` was called."""
 
     def add(self, name: str, array: Buffer) -> None:
         """Record the sum of an array's 32-bit words, so that ``changed`` can detect writes. Call this method

@@ -41,7 +41,7 @@ def fault_of_values(variant: type[Variant]) -> str:
 
 
 def is_name(text: str) -> bool:
-    """Returns whether a text is a valid name for a variant."""
+    """Returns whether a text has the form of a variant's name. Reserved names have this form too."""
     return re.match(NAME_PATTERN, text) is not None
 
 

@@ -27,9 +27,9 @@ ARRAYS = {
 
 
 class DeviceGraph:
-    """The arrays of one graph on a device. An array is uploaded at its first use, and then kept. An array
-    that another library has on the device is not uploaded. All searches share the arrays, so no search may
-    write to them. The method ``written`` detects writes."""
+    """The arrays of one graph on a device. An array is uploaded at its first use, and then kept. A GPU reads
+    an array that another library already has in its memory from there, without an upload. All searches share
+    the arrays, so no search may write to them. The method ``written`` detects writes."""
 
     def __init__(self, device: Device, host_graph: Graph) -> None:
         self.device = device
@@ -101,7 +101,8 @@ class DeviceGraph:
         return made
 
     def written(self) -> list[str]:
-        """Wait for the device. Returns the names of the arrays that have changed since they were uploaded."""
+        """Wait for the device. Returns the names of the arrays that have changed since they were uploaded or
+        made."""
         return self._guarded.changed()
 
     @cached_property

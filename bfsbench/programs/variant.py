@@ -4,8 +4,8 @@ it.
 A variant belongs to a family, which is the problem that it solves (:mod:`bfsbench.programs.families`). The
 constructor takes a graph, and values for the variant's parameters (knobs). Variants with kernels also take a
 grid size and a block size. The method ``prepare`` compiles and allocates once, and is not timed. The family's
-base classes declare all other methods. The module also has classes for knobs, for memory traffic, and for
-clocks.
+base classes declare the methods that run a variant and return its result. The module also has classes for
+knobs, for memory traffic, and for clocks.
 """
 
 from __future__ import annotations
@@ -57,8 +57,9 @@ class Traffic:
 KnobValue = int | float | str
 
 PRESETS = ("default", "paper", "auto")
-"""How to choose values for knobs that a user does not set. ``default`` takes the declared defaults, ``paper``
-takes the values of the paper, and ``auto`` follows rules for the graph."""
+"""Ways to choose values for the knobs that a user does not set. ``default`` takes the declared defaults,
+``paper`` takes the values that the paper states, and ``auto`` follows rules for the graph. A knob without
+such a value or rule keeps its default."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class Knob:
 
     def check(self, value: str | KnobValue) -> KnobValue:
         """Check a value for the knob. Returns it, converted to the knob's type. Raises UsageError if the
-        value has another type or is out of range."""
+        value cannot be converted without a loss, or if it is not legal."""
         kind = type(self.default)
         try:
             typed = kind(value)
@@ -282,7 +283,8 @@ class Variant(ABC):
 
 
 class HostProgram(Variant):
-    """A program that runs on the CPU of this machine, such as the baselines of papers."""
+    """A variant that bfsbench runs as a program on the host, without kernels of this package. Examples are
+    the CPU baselines of papers, and programs of other authors."""
 
     host = True
     launched = False
@@ -309,8 +311,8 @@ class ForeignProgram(HostProgram):
 
     @abstractmethod
     def accepted(self, answer: Answer, source: int) -> Answer:
-        """Check an answer of the program. Returns the answer in the form of the family, such as levels.
-        Raises WrongResultError if the answer is wrong."""
+        """Convert an answer of the program to the form of the family, such as levels. Returns the converted
+        answer. Raises WrongResultError if the conversion shows that the answer is wrong."""
 
     @abstractmethod
     def links(self, answer: Answer, source: int) -> Answer:
@@ -432,7 +434,8 @@ class KernelProgram(Variant):
         """Returns the paths of the variant's ``.cu`` files.
 
         A file ``NAME.cu`` lies beside the module that declares the variant, or in a folder ``NAME`` beside
-        it, or anywhere in ``cuda_src``.
+        it, or anywhere in ``cuda_src``. If it is in none of these places, the result has the path beside the
+        module, where no file exists.
         """
         beside = Path(sys.modules[cls.__module__].__file__ or "").parent
         found = []

@@ -1,9 +1,9 @@
 """Finds all variants. A variant is an algorithm that bfsbench can run.
 
 A module of this folder declares a variant by a subclass of Variant that has a ``name``. The environment
-variable ``BFSBENCH_VARIANTS`` lists further folders, in which a ``.cu`` file lies beside each module. These
-folders may also contain families (problems on graphs). They may contain entries too: programs of other
-authors, each declared in a TOML file (:mod:`bfsbench.entries`).
+variable ``BFSBENCH_VARIANTS`` lists further folders, in which the ``.cu`` file of a variant lies beside its
+module. These folders may also contain families (problems on graphs). They may contain entries too: programs
+of other authors, each declared in a TOML file (:mod:`bfsbench.entries`).
 """
 
 import importlib
@@ -37,12 +37,12 @@ class Discovered:
     families: Mapping[str, Family]
     """The families by name. The families that come with bfsbench are first."""
     problems: tuple[str, ...]
-    """One error message for each module, entry or folder that could not be used."""
+    """Error messages, one for each folder, module, entry, family or variant that could not be used."""
 
 
 def all_variants() -> dict[str, type[Variant]]:
-    """Returns all variant classes by name, in alphabetical order. Raises UsageError if a module, an entry or
-    a folder cannot be used. The error reports only the first problem."""
+    """Returns all variant classes by name, in alphabetical order. Raises UsageError if a folder, or anything
+    that it declares, cannot be used. The error reports only the first problem."""
     found = look()
     if found.problems:
         raise UsageError(found.problems[0])
@@ -58,7 +58,7 @@ def add_folder(folder: Path) -> list[type[Variant]]:
     """Add a folder of variants, as if the environment variable ``BFSBENCH_VARIANTS`` listed it. Returns the
     variant classes that the folder declares.
 
-    Raises UsageError if a module is broken, or if the folder declares no variant.
+    Raises UsageError if a module of any folder of variants is broken, or if ``folder`` declares no variant.
     """
     place = folder.resolve()
     if str(place) not in __path__:
@@ -183,8 +183,9 @@ def with_aliases(name: str) -> str:
 
 
 def find(name: str) -> type[Variant]:
-    """Returns the variant with a given name or alias. If there is none, raises UsageError, whose message
-    suggests similar names."""
+    """Returns the variant with a given name or alias, in upper or lower case. If there is none, raises
+    UsageError, whose message suggests similar names. Raises UsageError also if ``name`` is not a string, or
+    if ``all_variants`` raises it."""
     if not isinstance(name, str):
         raise UsageError(f"a variant is one name, not {name!r}")
     known: dict[str, type[Variant]] = {}
@@ -206,7 +207,7 @@ def find_family(name: str) -> Family:
 
 def family_of(variants: Sequence[type[Variant]]) -> Family:
     """Returns the one family to which all given variants belong. Raises UsageError if they belong to
-    different families."""
+    different families, or if there are no variants."""
     names = dict.fromkeys(variant.family for variant in variants)
     if len(names) != 1:
         examples = [next(variant.name for variant in variants if variant.family == name) for name in names]

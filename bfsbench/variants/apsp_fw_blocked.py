@@ -14,8 +14,8 @@ class ApspFwBlocked(KernelAllPairs):
     size of its tiles.
 
     This version differs from the paper in two choices. In the second phase, the pivot tile is already
-    complete. So each tile is multiplied with the pivot tile, instead of taking one step for each k. The
-    kernels also pad the matrix to whole tiles.
+    complete. So the kernel multiplies each tile with the pivot tile, instead of doing one step for each k.
+    The matrix is also padded to whole tiles.
     """
 
     name = "apsp_fw_blocked"

@@ -277,10 +277,11 @@ READERS = 32
 too short, its last entry stands for all parts."""
 _BLOCK = 256
 _BARRIER_COST = 50.0
-"""Cost of a barrier and the work around it. The unit is the cost of one ghost per own vertex of a part."""
+"""Cost of a barrier and of the work around it. The unit is the time by which a level grows if parts have as
+many ghosts as own vertices."""
 _FEW_PARTS = 8
-"""Limit for the number of parts per multiprocessor. Above this limit, the number of levels between barriers
-is chosen so that a block has room for two of the largest parts."""
+"""Limit for the number of parts per multiprocessor. Above this limit, the default number of levels between
+barriers is chosen so that a block has room for two of the largest parts, if this is possible."""
 
 
 class Part(Struct):
@@ -368,7 +369,7 @@ class _Packing:
 
     def _table_bits(self) -> int:
         """Returns the binary logarithm of the number of places in the hash table. The table has at least
-        twice as many places as the graph has vertices, if shared memory has room for them."""
+        twice as many places as the graph has vertices, or as many as fit shared memory."""
         bits = 4
         while 2 ** (bits + 1) * 10 + 8 <= self.device.limits.shared_memory_per_block_optin and (
             2**bits < 2 * self.graph.host_graph.num_vertices

@@ -126,8 +126,8 @@ class Luo(KernelVariant):
 
     def _upload_rows(self, degree: int) -> dict[str, Any]:
         """Returns row offsets, column indices and run lengths on the device, by the names of kernel
-        parameters. If ``degree`` is 0, these are the graph's own arrays. Otherwise vertices whose degree
-        exceeds ``degree`` are split into several rows."""
+        parameters. If ``degree`` is 0, these are the graph's own arrays, without run lengths. Otherwise
+        vertices whose degree exceeds ``degree`` are split into several rows."""
         self.max_degree = int(np.diff(self.host_graph.row_offsets).max())
         self.split: SplitRows | None = None
         if degree == 0:
@@ -176,9 +176,10 @@ class Luo(KernelVariant):
         )
 
     def queue_capacity(self, rows: int, room: int) -> int:
-        """Returns the number of entries of a W-frontier, which is a queue in shared memory. The default is
-        the largest number of vertices that ``rows`` rows can discover, limited by ``room`` bytes. The knob
-        B_FRONTIER_SIZE overrides the default."""
+        """Returns the number of entries of a W-frontier, which is a queue in shared memory. By default, it is
+        the largest number of vertices that the queue can get if the block expands ``rows`` rows. It is then
+        limited so that all queues of the block fit ``room`` bytes. The knob B_FRONTIER_SIZE overrides the
+        default."""
         number = int(self.knob["W_FRONTIERS"])
         if asked := int(self.knob["B_FRONTIER_SIZE"]):
             return max(1, asked // number)

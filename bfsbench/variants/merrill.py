@@ -124,8 +124,9 @@ class Merrill(KernelVariant):
         """Returns knob values for a graph.
 
         If the graph has many small levels, ORGANISATION is contract-expand, with which resident blocks run
-        several levels per launch. Otherwise ATOMIC_CLAIM lets an atomic operation claim each vertex before it
-        is queued. No queue then has duplicates, so the bitmap and the history are switched off.
+        several levels per launch. Otherwise ORGANISATION is expand-contract, and ATOMIC_CLAIM lets an atomic
+        operation claim each vertex before it is queued. No queue then has duplicates, so the bitmap and the
+        history are switched off.
         """
         if is_deep(statistics):
             return {"ORGANISATION": "contract-expand"}

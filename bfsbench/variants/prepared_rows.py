@@ -23,7 +23,7 @@ _SMALL_BLOCK, _LARGE_BLOCK = 256, 1024
 
 @dataclass(frozen=True)
 class LikelyParents:
-    """The in-neighbours of each vertex on the device, sorted by falling out-degree, and the first
+    """The in-neighbours of each vertex on the device, roughly sorted by falling out-degree, and the first
     in-neighbour of each vertex."""
 
     row_indices: Buffer
@@ -35,7 +35,8 @@ class LikelyParents:
 
 
 def likely_parents_first(graph: DeviceGraph) -> LikelyParents:
-    """Sort a copy of a graph's in-neighbours by out-degree. Returns the sorted copy on the device.
+    """Sort a copy of a graph's in-neighbours roughly by falling out-degree. Returns the sorted copy on the
+    device.
 
     Raises DeviceOutOfMemoryError if another E + V words do not fit.
     """
@@ -85,8 +86,9 @@ class ShortRows:
     """
 
     column_indices: Buffer
-    """int32: first the E ids of CSR. Bit 31 of an id is set if the vertex has two records. Bit 30 is set if
-    the vertex needs no record, because its row is empty or leads only back.
+    """int32: first the E ids of CSR. Bit 31 of an id is set if the vertex with this id has two records. Bit
+    30 is set if a search need not read records of this vertex: its row is empty, or its only arc leads back
+    to the vertex in whose row the id stands.
 
     From ``first_record`` on, each vertex has four entries. If any row has more than four arcs, four more
     entries per vertex follow. Unused entries are -1.
@@ -107,7 +109,8 @@ def with_records(graph: DeviceGraph) -> ShortRows:
 
     Each row must have at most ``LONGEST_ROW`` arcs, and offsets must have 32 bits. The graph must have fewer
     than 2^27 vertices. Then ids leave two bits free, and an int32 can index the array. Raises
-    DeviceOutOfMemoryError if E + 8 V words do not fit.
+    DeviceOutOfMemoryError if the array does not fit. It has about E + 4 V words, or E + 8 V if a row has more
+    than four arcs.
     """
     device, host_graph = graph.device, graph.host_graph
     num_vertices, longest = host_graph.num_vertices, graph.once(longest_row)

@@ -23,6 +23,6 @@ def has_long_rows(statistics: Statistics) -> bool:
 
 
 def is_deep(statistics: Statistics) -> bool:
-    """Returns whether a search of the graph has many levels with few vertices each, as in road networks and
-    lattices."""
+    """Returns whether the diameter of the graph is known to be at least 500. A search then has many levels
+    with few vertices each, as in road networks and lattices."""
     return statistics["diameter_at_least"] >= 500

@@ -59,13 +59,13 @@ class Figure(Column):
 
     @property
     def table_columns(self) -> tuple[str, ...]:
-        """Returns the names of the columns that this measure has in CSV and JSON tables."""
+        """Returns the names of the columns of CSV and JSON tables that show this figure."""
         spread = ("q1", "median", "q3") if self.quartiles else ()
         return (self.name, *(f"{self.name}_{part}" for part in spread))
 
     @property
     def headings(self) -> dict[str, str]:
-        """Returns the headings of the measure's columns in text tables, by column name."""
+        """Returns the headings of this figure's columns in text tables, by column name."""
         own = self.heading or self.name.replace("_", " ")
         parts = {f"{self.name}_{part}": f"{own} {said}" for part, said in _SPREAD.items()}
         return {self.name: own, **(parts if self.quartiles else {})}
@@ -76,8 +76,8 @@ _SPREAD = {"q1": "Q1", "median": "median", "q3": "Q3"}
 
 @dataclass(frozen=True)
 class Paths:
-    """Paths that a variant has found, and the time in ms to find them. ``links``, int32, has the parent of
-    each vertex, int32[V], or the next hops of all pairs, int32[V, V]."""
+    """Paths that a variant has found, and the time in ms to find them. ``links`` has the parent of each
+    vertex, int32[V], or the next hops of all pairs of vertices, int32[V, V]."""
 
     links: npt.NDArray[np.int32]
     milliseconds: float
@@ -109,8 +109,9 @@ class Problem(ABC):
         UsageError if the variant belongs to another family."""
 
     def other_sources(self, count: int) -> list[int]:
-        """Returns at most ``count`` random sources. A run from such a source takes about as much work as a
-        run from the source of this problem. A program cannot be prepared for random sources."""
+        """Returns at most ``count`` sources, chosen so that a run from each takes about as much work as a run
+        from the source of this problem. They are random, so that no program can prepare for them. The list
+        is empty if the family has no such sources."""
         return []
 
     @abstractmethod
@@ -179,13 +180,14 @@ class Family(ABC):
     @abstractmethod
     def problem(self, graph: Graph, source: int | None) -> Problem:
         """Returns the problem for a graph and a source. Raises UsageError if the problem is not defined on
-        the graph."""
+        the graph, if it needs a source and ``source`` is None, or if it has no source and one is given."""
 
     def path(self, links: npt.NDArray[np.int32] | None, source: int, target: int) -> Ids:
         """Returns the vertices of a path from ``source`` to ``target``, including both ends.
 
-        ``links`` has parents or next hops, as in the class ``Paths``. Raises NoPathError if there is no path,
-        and UsageError if the family has no paths.
+        ``links`` has parents or next hops, as in the class ``Paths``. Parents lead to the source of their
+        search, so ``source`` is then ignored. Raises NoPathError if there is no path. Raises UsageError if
+        the family has no paths, if ``links`` is None or leads elsewhere, or if an end is not a vertex.
         """
         raise UsageError(f"{self.title} have no paths")
 

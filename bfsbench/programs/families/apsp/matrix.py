@@ -28,7 +28,8 @@ def require_size(name: str, num_vertices: int) -> None:
 
 def require_matrix(graph: Graph) -> None:
     """Raise UsageError if a graph is unfit for all-pairs shortest paths. The matrix must not be too large.
-    Weights must have been read and must not be negative. Distances must fit an int32."""
+    The graph must not have unread weights or negative weights. V - 1 arcs of the largest weight must be
+    shorter than INFINITY."""
     n = graph.num_vertices
     require_size(graph.full_name, n)
     if graph.weights_unread:

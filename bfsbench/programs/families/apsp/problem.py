@@ -61,8 +61,8 @@ def reference_distances(graph: Graph, rows: npt.NDArray[np.int64]) -> Matrix:
 
 def check_distances(found: Matrix, expected: Matrix, rows: npt.NDArray[np.int64]) -> None:
     """Compare the distances ``found`` with the distances ``expected``, both int32[len(rows), V]. Raises
-    WrongDistancesError if they differ. The error names the first pair of vertices that differs, and the
-    number of differences."""
+    WrongDistancesError if they differ. The error names the first pair of vertices whose distance differs,
+    and the number of such pairs."""
     wrong = np.flatnonzero(found != expected)
     if len(wrong):
         row, target = divmod(int(wrong[0]), found.shape[1])
@@ -149,13 +149,14 @@ class AllPairs(Problem):
         return Run(pairs.poison, pairs.reset, pairs.solve, pairs.distances, _Check(pairs, self))
 
     def check_distances(self, distances: Matrix) -> None:
-        """Check the distances from the vertices in ``rows``. Raises WrongDistancesError, which names the
-        first wrong pair of vertices."""
+        """Check the distances from the vertices in ``rows``. Raises WrongDistancesError if a distance is
+        wrong."""
         check_distances(distances[self.rows], self.distances, self.rows)
 
     def paths(self, variant: Variant) -> Paths:
-        """Run a new instance of the variant, with ``tracks`` set so that it records next hops. Returns the
-        checked next hops and the time in ms. Raises WrongDistancesError if a hop is wrong."""
+        """Run a new instance of the variant twice, with ``tracks`` set so that it records next hops. Returns
+        the checked next hops, and the time of the second run in ms. Raises WrongDistancesError if a distance
+        or a hop is wrong."""
         from bfsbench.programs.families.apsp.matrix import weight_matrix
 
         tracking = _all_pairs(variant.another())
@@ -179,8 +180,8 @@ class AllPairs(Problem):
 
 
 class _Check:
-    """Checks the distances that a variant has computed. If kernels have computed the distances, they are
-    checked on the device."""
+    """Checks the distances that a variant has computed. Distances of kernels are compared on the device. If
+    the device finds a difference, the host compares them again, to name the difference."""
 
     def __init__(self, variant: AllPairsVariant, problem: AllPairs) -> None:
         self._variant = variant

@@ -28,8 +28,7 @@ class AllPairsVariant(Variant):
 
     @abstractmethod
     def poison(self) -> None:
-        """Fill the arrays that ``distances`` and ``next_hops`` return with POISON, a value that no run
-        writes."""
+        """Fill the result arrays with POISON, a value that no run writes."""
 
     @abstractmethod
     def reset(self) -> None:
@@ -78,11 +77,11 @@ class HostAllPairs(HostProgram, AllPairsVariant):
 
 
 class KernelAllPairs(KernelProgram, AllPairsVariant):
-    """The base class of variants that compute all-pairs shortest paths by CUDA kernels. The distance matrix
-    is padded to a multiple of the tile size. Results have no padding."""
+    """The base class of variants that compute all-pairs shortest paths with CUDA kernels. The rows and
+    columns of the distance matrix are padded to a multiple of the tile size. Results have no padding."""
 
     def tile(self) -> int:
-        """Returns the tile size. The padded number of rows is a multiple of it."""
+        """Returns the number of rows and columns of a tile. The padded number of rows is a multiple of it."""
         return 1
 
     def prepare(self) -> None:

@@ -22,7 +22,7 @@ _BARELY = 0.01
 
 
 class BreadthFirstSearch(Family):
-    """Breadth-first search. The variants are searches of five papers, searches of this project, and programs
+    """Breadth-first search. The variants are searches of publications, searches of this project, and programs
     of other authors. Results are checked against a sequential search."""
 
     name = "bfs"

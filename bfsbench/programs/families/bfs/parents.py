@@ -40,8 +40,8 @@ _BROKEN = {
     4: "an edge from vertex {} leads out of the tree",
     5: "no edge leads to vertex {} from its parent",
 }
-"""Error messages, by the number of Graph500's rule that a vertex breaks. Rule 2 always holds on the device,
-because levels are counted from the parents."""
+"""Error messages, by the number of Graph500's rule that a vertex breaks. Rule 2 has no message: it always
+holds on the device, because levels are counted from the parents."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,9 @@ class TreeCheck:
     vertex.
 
     ``tails`` and ``heads`` are int32 arrays of at least ``num_edges`` elements. If ``both_ways``, they are
-    undirected edges, each listed once. Otherwise they are arcs, and rules 3 and 4 of
-    :func:`bfsbench.programs.families.bfs.parents.check_parents` hold only along arcs. The constructor raises
-    DeviceOutOfMemoryError.
+    undirected edges, each listed once. Otherwise they are arcs, and rules 3 and 4 are checked only in the
+    direction of arcs, as in :func:`check_parents`. The constructor raises DeviceOutOfMemoryError if the
+    memory for the check does not fit the device.
     """
 
     def __init__(
@@ -353,7 +353,7 @@ def _first_wrong_arc(graph: Graph, levels: Levels, parents: Parents, joined: npt
 
 def _native(name: str, result: type | None, offsets: Offsets, *arrays: npt.NDArray[Any]) -> Callable[[], Any]:
     """Returns a function of native/parents.cpp with its arguments bound: the number of vertices, ``offsets``
-    and ``arrays``. ``result`` is the type of its result. The caller keeps the arrays alive."""
+    and ``arrays``. ``result`` is the type of its result. The caller must keep the arrays alive."""
     function = getattr(library("parents"), f"{name}_{8 * offsets.dtype.itemsize}")
     function.argtypes = [ctypes.c_int64, *[ctypes.c_void_p] * (1 + len(arrays))]
     function.restype = result
@@ -361,8 +361,9 @@ def _native(name: str, result: type | None, offsets: Offsets, *arrays: npt.NDArr
 
 
 def _ancestors(links: Parents) -> Iterator[Parents]:
-    """Yields the ancestor of each vertex 1, 2, 4, ... steps above it (pointer jumping). Ends when all
-    ancestors are roots. Parents that are no tree may have no roots, so the number of steps has a limit.
+    """Yields an array with the parent of each vertex, then its ancestor 2 steps above it, then 4 steps, and
+    so on (pointer jumping). Ends when all ancestors are roots. If the parents form no tree, there may be no
+    roots, so the number of arrays has a limit.
 
     ``links`` is int32[V]. A root and an unreached vertex are their own ancestors.
     """

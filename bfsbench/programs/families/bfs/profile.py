@@ -1,8 +1,9 @@
 """Takes level profiles: the cost of each level of a breadth-first search, measured in a separate run.
 
 Host code marks the end of each launch (``KernelVariant.mark``). If a launch runs several levels, the kernel
-records when each level begins (``profile.cuh``). So a profile has one row per level. If a variant has
-counters, it searches once more with kernels that count events. These kernels are too slow to be timed.
+records when each level begins (``profile.cuh``). So a profile has one row per level, except for searches that
+run several levels together (``times_levels``). If a variant has counters, it searches once more with kernels
+that count events. These kernels are too slow to be timed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -87,8 +88,8 @@ class LevelSizes:
 
 
 def profile(variant: KernelVariant, source: int, reference: npt.NDArray[np.int32]) -> list[LevelCost]:
-    """Run an unprepared search from ``source``, time its levels, and check the result. Returns the cost of
-    each level. Raises WrongLevelsError if the levels differ from ``reference``."""
+    """Prepare a search and run it twice from ``source``: once to warm up, and once to time its levels.
+    Returns the cost of each level. Raises WrongLevelsError if the levels differ from ``reference``."""
     device = variant.device
     variant.records = device.empty(variant.num_vertices + 2, LevelRecord)
     variant.prepare()
@@ -214,6 +215,6 @@ def _counters_text(level: Mapping[str, int]) -> str:
 
 
 def parse_counters(text: str) -> dict[str, int]:
-    """Parse the column ``counts`` of a level profile. Returns the event counts by name. Events that are
-    missing in the result were not counted in this level."""
+    """Parse the column ``counts`` of a level profile. Returns the event counts by name. Events that did not
+    occur in this level are missing in the result."""
     return {name: int(value) for name, value in (word.split("=") for word in text.split())}

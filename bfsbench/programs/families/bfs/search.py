@@ -32,7 +32,8 @@ class SequentialSearch:
     """Searches one graph sequentially with ``native/cpu_queue.cpp``. It computes the reference levels, and
     also serves as the variant ``cpu_queue``.
 
-    ``levels`` is int32[V]. Before ``run`` is called with a source, all elements must be UNREACHED.
+    ``levels``, int32[V], has the result of ``run``. Before each call of ``run``, the caller must set all its
+    elements to UNREACHED.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -91,9 +92,9 @@ class Search(Problem):
         return Run(search.poison, reset, solve, search.levels, _Check(search, source, self.levels))
 
     def other_sources(self, count: int) -> list[int]:
-        """Returns at most ``count`` random vertices that have arcs and that this search reaches. Searches
-        from them do about as much work as this search. If the search reaches too few such vertices, the
-        choice is among all vertices with arcs."""
+        """Returns at most ``count`` random vertices that have out-arcs and that this search reaches, without
+        its source. In an undirected graph, searches from them do about as much work as this search. If there
+        are fewer than ``count`` such vertices, chooses among all vertices with out-arcs."""
         with_arcs = np.diff(self.graph.row_offsets) > 0
         reached = with_arcs & (self.levels > 0)
         found = np.flatnonzero(reached if np.count_nonzero(reached) >= count else with_arcs)
@@ -147,8 +148,12 @@ class _Check:
         self._reference = reference
 
     def __call__(self) -> None:
-        """Check the levels of the last search. Also check its tree if the search computes one. Levels of
-        kernels are checked on the device. Raises WrongLevelsError or WrongParentsError."""
+        """Check the levels of the last search, and its tree if it computes one. Raises WrongLevelsError or
+        WrongParentsError if they are wrong.
+
+        Levels of kernels are compared on the device. If the device finds a difference, the host compares
+        them again, to name the difference.
+        """
         if not self._is_right_on_device():
             check_levels(self._variant.levels(), self._reference)
 
@@ -177,7 +182,8 @@ def shared_levels(variant: Variant) -> npt.NDArray[np.int32] | DeviceArray:
     """Wait for the search of a variant. Returns its levels, int32[V], as an array for other libraries. It is
     in the memory of the GPU if the search ran there, and otherwise a NumPy array.
 
-    The levels are not copied, unless the search leaves them in another form, such as a tree.
+    Levels of kernels are not copied, unless the search leaves them in another form, such as a tree. Levels of
+    a search on the CPU are a copy.
     """
     search = _search(variant)
     if not isinstance(search, KernelVariant):
