@@ -55,8 +55,8 @@ class Source:
     raw: IO[bytes]
 
     def read(self, size: int, /) -> bytes:
-        """Returns at most ``size`` unpacked bytes, or ``b""`` at the end of the file. Raises InputError for a
-        damaged or truncated file.
+        """Returns at most ``size`` unpacked bytes, or ``b""`` at the end of the file. Raises InputError if
+        the file is damaged or truncated, or if it cannot be read.
         """
         with _reading(self.path):
             return self.stream.read(size)
@@ -70,8 +70,9 @@ class Source:
 def open_source(path: Path) -> Iterator[Source]:
     """Open a graph file for reading: plain, gz, bz2, xz, zip, or a tar with any of these compressions.
 
-    The names of an archive's members decide which member is read. Raises InputError for a missing, damaged or
-    truncated file, and if several members may be the graph.
+    The names of an archive's members decide which member is read. Raises InputError if the file cannot be
+    read, is damaged or truncated, or has an unsupported compression or encoding. Also raises InputError if it
+    is not clear which member of an archive is the graph.
     """
     with ExitStack() as stack:
         with _reading(path):
@@ -83,7 +84,7 @@ def open_source(path: Path) -> Iterator[Source]:
 def open_text(path: Path) -> Iterator[Source]:
     """Open a graph file for reading, like ``open_source``, and skip a UTF-8 byte order mark at its beginning.
 
-    Some editors write this mark. Raises InputError for a missing, damaged, truncated or ambiguous file.
+    Some editors write this mark. Raises InputError in the same cases as ``open_source``.
     """
     with open_source(path) as source:
         if source.read(len(BOM_UTF8)) != BOM_UTF8:
@@ -141,10 +142,10 @@ def _tar_member(path: Path, archive: tarfile.TarFile) -> tuple[str, IO[bytes]]:
     """Returns the name of the graph in a tar file, and a stream of its content. Raises InputError if the
     archive is malformed, or if no member or several members may be the graph.
 
-    A member that is named like the archive and has the suffix of a graph file is returned immediately. The
-    rest of the archive is then not unpacked.
+    The search ends at a member that is named like the archive and has the suffix of a graph file. The rest of
+    the archive is then not unpacked.
     """
-    members: dict[str, tarfile.TarInfo] = {}  # no links, whose targets would be looked up by name
+    members: dict[str, tarfile.TarInfo] = {}  # without links, because tarfile looks up their targets by name
     for info in archive:
         if info.size < 0:
             raise InputError(f"{path}: member {info.name} has a negative size; fetch the archive again")
@@ -161,8 +162,8 @@ def _tar_member(path: Path, archive: tarfile.TarFile) -> tuple[str, IO[bytes]]:
 
 
 class _TarStream:
-    """Wraps a stream so that tarfile cannot read too much or seek backwards, because tarfile trusts the sizes
-    in headers.
+    """Wraps a stream so that tarfile cannot read too much at once or seek to a negative position, because
+    tarfile trusts the sizes in headers.
 
     Raises tarfile.ReadError for an implausible size or position, and EOFError if the archive ends within a
     header.
@@ -197,8 +198,9 @@ class _TarStream:
 def _choose(path: Path, members: list[str]) -> str:
     """Returns the name of the one member of an archive that is the graph.
 
-    Four groups of members are examined in this order: graph files named like the archive or its folder, any
-    files named like it, all graph files, and all files. The first group that has exactly one member decides.
+    A file is well named if its name is that of the archive, or that of the folder in which the file lies,
+    apart from suffixes. Four groups of members are examined in this order: well-named graph files, all
+    well-named files, all graph files, and all files. The first group that has exactly one member decides.
     Raises InputError if no group has exactly one member.
     """
     graphs = [name for name in members if _is_graph(name)]

@@ -12,7 +12,7 @@ def ball(graph: Graph, share: float) -> EdgeList:
 
     The vertices are the first that a breadth-first search from the vertex of highest degree meets. The search
     follows arcs in both directions. The subgraph has fewer vertices if the component of this vertex is
-    smaller. Its diameter is smaller than the whole graph's.
+    smaller. Its diameter is usually smaller than the diameter of the whole graph.
     """
     wanted = max(1, round(graph.num_vertices * share))
     renumbered = np.full(graph.num_vertices, -1, np.int32)

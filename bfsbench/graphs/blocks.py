@@ -20,7 +20,8 @@ from bfsbench.support.errors import InputError, size_text
 from bfsbench.support.toolchain import library
 
 BLOCK_BYTES = 4 << 20
-"""Small enough for the text and the ids of a block to stay in a core's cache."""
+"""Size in bytes of a block of text. The text and the ids of a block are small enough to stay in the cache of
+a core."""
 
 LONGEST_LINE = 256 << 20
 """Limit in bytes of a line. Only a vertex with more than about twenty million neighbours needs a longer
@@ -39,7 +40,7 @@ class Layout:
     """The smallest id in the file. Parsed ids are stored less ``first_id``."""
     last_id: int
     comments: str = "#"
-    """A line that starts with one of these letters is skipped. The letter ``/`` means ``//``."""
+    """A line that starts with one of these characters is skipped. The character ``/`` stands for ``//``."""
     separator: str = ""
     """The separator between the words of an edge's line, besides blanks."""
     tag: str = ""
@@ -125,7 +126,7 @@ class Parsed:
     weights: npt.NDArray[np.int32] | None = None
     """None unless the layout reads weights."""
     weighted: bool = False
-    """True if the first number after any edge is not a plain 1."""
+    """True if the first number after at least one edge or neighbour is not written as ``1``."""
 
 
 @cache
@@ -182,8 +183,9 @@ def _with_line_feeds(source: Source, size: int) -> Iterator[bytes]:
 def parse_blocks(blocks: Iterator[Block], layout: Layout, label: str, first_line: int) -> Parsed:
     """Parse the blocks that follow a header. Returns all their edges.
 
-    ``first_line`` is the number of the first line in the file. The arrays are int32, or int64 if the layout
-    allows larger ids. Raises InputError with the message "label:line: what is wrong".
+    ``first_line`` is the number in the file of the first line of the blocks. The arrays are int32, or int64
+    if the layout allows larger ids. Raises InputError with the message "label:line: what is wrong". Raises
+    NotEnoughMemoryError if the edges will not fit into memory.
     """
     cores = len(os.sched_getaffinity(0))
     merger = _Merger(layout, label, first_line)
@@ -220,8 +222,8 @@ class _Merger:
     """Joins the parsed edges of blocks in file order.
 
     It estimates the total number of edges from the share of the file that has been read, and allocates arrays
-    of this size. Memory pages that are never written cost nothing. Joining therefore needs neither a second
-    copy of the edges nor a first pass that counts them.
+    of this size. Memory pages that are never written cost nothing. Joining therefore needs no first pass that
+    counts the edges. It copies edges again only where the estimate was too low.
     """
 
     def __init__(self, layout: Layout, label: str, first_line: int) -> None:
@@ -237,7 +239,7 @@ class _Merger:
 
     def add(self, block: Block, future: Future[tuple[Parsed, _Outcome]]) -> None:
         """Wait for the parsed edges of the next block, and append them to the edges of earlier blocks. Raises
-        InputError for a malformed line.
+        InputError for a malformed line, and NotEnoughMemoryError if the edges will not fit into memory.
         """
         parsed, outcome = future.result()
         if self.rows + outcome.last_row > self.layout.max_rows and not outcome.error:
@@ -257,7 +259,7 @@ class _Merger:
             self.targets = _grown(self.targets, self.count, room)
             if self.layout.weighted:
                 self.weights = _grown(self.weights, self.count, room)
-        if end > self.count:  # the number of blank lines after the last vertex has no limit
+        if end > self.count:  # blank lines after the last vertex could raise self.rows above int32
             np.add(parsed.sources, self.rows, out=self.sources[self.count : end])
         self.targets[self.count : end] = parsed.targets
         if parsed.weights is not None:

@@ -51,18 +51,20 @@ class Recipe:
     ids: IdPolicy | None = None
     """``compact``: the vertices are the ids that occur, renumbered in ascending order. ``keep``: every id up
     to the largest, or to the count in the header, is a vertex. ``names``: the words of an edge list are
-    vertices in ascending order, even if they look like numbers. None: ``compact`` for edge lists, ``keep``
-    for other formats.
+    vertices in ascending order, even if they look like numbers. None: ``keep`` for DIMACS, METIS and matrix
+    files, ``compact`` for all other formats.
     """
     self_loops: Keep | None = None
-    """None: drop the self loops of a matrix (its diagonal), and keep the self loops of other formats."""
+    """None: drop the self loops of a Matrix Market file (its diagonal), and keep the self loops of other
+    formats."""
     duplicates: Keep | None = None
     """What to do with parallel arcs. None: keep them, but drop them if ``symmetrise`` adds arcs."""
     orientation: Orientation | None = None
     """How to read the edges of a file. None: as its format says, or directed if the format does not say."""
     weights: WeightPolicy | None = None
     """``read``: arcs have the source's weights, which must be 32-bit integers. ``ignore``: every arc weighs
-    1. None: weights are not read. Searches need none, but all-pairs shortest paths refuse the graph.
+    1. None: weights are not read. Searches need none, but all-pairs shortest paths refuse a graph with unread
+    weights other than 1.
     """
     format: str | None = None
     """A key of :data:`bfsbench.graphs.formats.FORMATS`. None: the format follows from the file's name and
@@ -95,7 +97,7 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     orientation: Orientation | None = None
     """How the edges are to be read, if the format does not define it."""
     ids: IdPolicy | None = None
-    """Needed if the source keeps ids without edges that are missing in the publisher's own file."""
+    """Needed if this source has vertices without edges, and the publisher's own file lacks these vertices."""
     size: Count | None = None
     """Size in bytes of the file as offered."""
     sha256: Sha256 | None = None

@@ -117,8 +117,8 @@ def build_graph(
     Offsets are int64 for more than ``wide_above`` arcs. The conversion needs 8 bytes per arc in addition to
     the edges and the result. Half-way it releases the edges, whose memory is then freed unless the caller
     still refers to them. Raises InputError for ids out of range. Also raises InputError if the orientation is
-    ``both_ways`` and an arc lacks its reverse. Raises NotEnoughMemoryError for a graph that this machine
-    cannot hold.
+    ``both_ways`` and an arc lacks its reverse. Raises NotEnoughMemoryError for a graph that does not fit the
+    memory of this machine.
     """
     plan = _Plan.of(edges, recipe)
     held = edges.sources.nbytes + edges.targets.nbytes
@@ -172,9 +172,10 @@ def graph_of_csr(row_offsets: Offsets, column_indices: Ids, name: str, *, direct
     """Returns a graph that uses the given CSR arrays, row_offsets [V+1] and column_indices [E], without a
     copy. The other arrays are made in memory.
 
-    If the graph is not directed, each edge must be listed both ways. Raises UsageError if the row offsets do
-    not ascend from 0 to E, or if column indices do not ascend in each row. Raises InputError for ids out of
-    range, and for an arc without its reverse in a graph that is not directed.
+    If the graph is not directed, each edge must be listed both ways. Raises UsageError if there are no or too
+    many vertices, if the row offsets do not ascend from 0 to E, or if the column indices of a row do not
+    ascend. Raises InputError for ids out of range, and for an arc without its reverse in a graph that is not
+    directed. Raises NotEnoughMemoryError if the other arrays do not fit into memory.
     """
     require_offsets(row_offsets, len(column_indices))
     num_vertices = len(row_offsets) - 1
@@ -237,8 +238,8 @@ def graph_checksum(
 def _group(rows: Ids, columns: Ids, num_vertices: int, name: str, plan: _Plan | None = None) -> _Rows:
     """Returns arcs grouped by row. Raises InputError for an id out of range.
 
-    With ``plan``, its steps are applied to the edges, and columns ascend in each row. Without ``plan``, the
-    columns of a row keep the order of the edges.
+    With ``plan``, reverse arcs are added and self loops are dropped as it says, and columns ascend in each
+    row. Duplicates stay. Without ``plan``, the columns of a row keep the order of the edges.
     """
     native = _native_convert()
     rows, columns = (np.ascontiguousarray(ids, np.int32) for ids in (rows, columns))
@@ -257,7 +258,7 @@ def _group(rows: Ids, columns: Ids, num_vertices: int, name: str, plan: _Plan | 
 
 def _weights_by_row(edges: EdgeList, plan: _Plan) -> npt.NDArray[np.int32]:
     """Returns the weights of the arcs that a conversion makes from weighted edges, int32[E] in CSR order.
-    Parallel arcs are in ascending order of weight. If they are dropped, the lightest stays."""
+    Parallel arcs are in ascending order of weight. If duplicates are dropped, the lightest arc stays."""
     assert edges.weights is not None
     rows, columns, weights = edges.sources, edges.targets, edges.weights
     if plan.mirror:

@@ -94,9 +94,10 @@ class Transfer:
 
         ``size`` (bytes) and ``sha256`` are the expected values, if known. With ``secure``, plain HTTP is
         refused, also after a redirect. ``notice`` is called with a line on every retry. If the server's name
-        is unknown at the first attempt, there is no retry, because there is most likely no network. Raises
-        UnavailableError if all attempts fail or the file is not the expected one. Raises StoppedError if
-        ``stop`` is set, FetchError if the disk is full, and UsageError if the folder cannot be written.
+        is unknown before any byte has arrived, there is no retry, because there is most likely no network.
+        Raises UnavailableError if the server refuses the request or is too slow, if all attempts fail, or if
+        the file is not the expected one. Raises StoppedError if ``stop`` is set, FetchError if the disk is
+        full, and UsageError if the folder cannot be written.
         """
         if secure:
             _require_https(url)
@@ -182,7 +183,8 @@ class Transfer:
             raise _InterruptedError(f"{have:,} of {total:,} bytes arrived")
 
     def _require_pace(self, url: str, received: int, seconds: float) -> None:
-        """Check the speed of a transfer. Raises UnavailableError if the transfer would take days. The bytes
+        """Check the speed of a transfer. Raises UnavailableError if it has taken longer than
+        ``read_timeout``, and fewer than ``slowest`` bytes per second have arrived on average. The bytes
         received are kept on disk.
         """
         slowest = self.patience.slowest
@@ -336,8 +338,9 @@ class Fetcher:
         return True
 
     def _sources(self, dataset: Dataset) -> list[Source]:
-        """Returns the sources of a dataset in the order in which to try them. A source whose file is on this
-        machine comes first, and the other sources follow in the catalogue's order.
+        """Returns the sources of a dataset in the order in which to try them. A source whose file is in the
+        cache or in this package comes first. The sources that ``folder`` has follow in the catalogue's order.
+        Without ``folder``, the sources with an address follow instead.
         """
         here = files.held(dataset)
         folder = self.folder

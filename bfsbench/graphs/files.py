@@ -80,7 +80,8 @@ class PartialFile:
 
     @contextmanager
     def open(self, start: int, total: int | None, validator: str) -> Iterator[IO[bytes]]:
-        """Open a stream that appends at byte ``start``. The file's address and version are recorded first."""
+        """Open a stream that appends at byte ``start``. If ``start`` is 0, earlier bytes are deleted, and the
+        file's address and version are recorded first."""
         with storage_errors(self._target.parent):
             self._target.parent.mkdir(parents=True, exist_ok=True)
             if start == 0:
@@ -91,8 +92,8 @@ class PartialFile:
                 yield stream
 
     def finish(self, size: int | None, sha256: str | None) -> str:
-        """Check the whole file and move it to its final name. Returns its SHA-256. If size or checksum are
-        wrong, deletes the file and raises UnavailableError.
+        """Check the whole file and move it to its final name. Returns its SHA-256. If the size or the
+        checksum is wrong, deletes the file and raises UnavailableError.
         """
         with storage_errors(self._target.parent):
             found = sha256_of(self._path)
@@ -136,7 +137,8 @@ def storage_errors(folder: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Held:
-    """A dataset's file that is on disk and has been verified against the catalogue."""
+    """A dataset's file on disk. A fetched file has been verified against the catalogue. A bundled file is
+    part of this package."""
 
     path: Path
     source: Source
@@ -163,7 +165,8 @@ def folder_of(dataset: Dataset) -> Path:
 
 
 def held(dataset: Dataset) -> Held | None:
-    """Returns the dataset's bundled or fetched file, or None if there is no verified file."""
+    """Returns the dataset's bundled or fetched file. Returns None if there is neither, or if the fetched file
+    has changed since it was verified."""
     return next((found for source in dataset.sources if (found := _held_source(dataset, source))), None)
 
 

@@ -130,8 +130,8 @@ class HeaderLines:
     def look_ahead(self, *comments: str) -> list[str]:
         """Returns the next two lines that are neither blank nor comments, without taking them.
 
-        Near the end of the file, the list has fewer lines. Raises InputError for a line that is too long to
-        be an edge.
+        The list has fewer lines if the file ends before, or if the next 64 MiB have fewer. Raises InputError
+        for a line that is too long to be an edge.
         """
         lines: list[bytes] = []
         unsearched = self._at
@@ -369,8 +369,9 @@ def read_edges(path: Path, recipe: Recipe, progress: Progress | None = None) -> 
 
     The function uses the fields ``format``, ``ids``, ``weights`` and ``orientation`` of ``recipe``.
     ``progress`` is called with the number of bytes of the file that have been read, and the total number of
-    bytes. Raises UsageError for an unknown format. Raises InputError with the message "file:line: what is
-    wrong" if a line is wrong.
+    bytes. Raises UsageError for an unknown format, for a missing library, and if names are asked for in a
+    format whose vertices are numbers. Raises InputError if the file is wrong. If a line is wrong, the message
+    is "file:line: what is wrong". Raises NotEnoughMemoryError for a graph that is too large.
     """
     name, form = format_of(path, recipe.format)
     recipe = replace(recipe, format=name)
@@ -393,7 +394,7 @@ def _dialect(header: Header, ids: IdPolicy | None) -> Dialect | None:
     """Returns the syntax of an edge list that pandas must read, or None if the native parser can read it."""
     dialect = header.dialect
     if dialect is None or dialect.plain or (dialect.named and ids not in (None, "names")):
-        return None  # the native parser reports the number of a line without a number
+        return None  # the native parser names the line of a word that is not an id
     return dialect
 
 
@@ -404,7 +405,7 @@ def _header(form: Format, source: Source, words: bool = False) -> tuple[Header, 
 
 
 def _read_text(path: Path, form: Format, recipe: Recipe, progress: Progress | None, wide: bool) -> EdgeList:
-    """Read a text file in one pass. Returns its edges. ``wide`` allows ids of up to 63 bits that will be
+    """Read a text file in one pass. Returns its edges. ``wide`` allows ids of up to 63 bits, which will be
     renumbered."""
     with open_text(path) as source:
         header, lines = _header(form, source, recipe.ids == "names")

@@ -148,7 +148,7 @@ class EdgeList:
 
     sources, targets: int32[E], ids 0 .. num_vertices-1.
     original_ids: int64[V], the id of every vertex in the file, if vertices were renumbered.
-    format: the file's format. METIS files list each edge twice. Matrix Market files lose their self loops.
+    format: the file's format. The conversion drops the self loops of Matrix Market files by default.
     weights: int32[E], for all-pairs shortest paths. None if edges have no weights.
     """
 
@@ -225,7 +225,9 @@ class Graph:
         If the ends are integers, the vertices are 0 .. ``num_vertices`` - 1. By default, ``num_vertices`` is
         the largest end plus 1. If the ends are text, they are names of vertices. ``weights`` are 32-bit
         integers, one per edge. Undirected edges are given once each. Raises UsageError for arrays that are
-        not one-dimensional. Raises InputError for columns that do not match or ids out of range.
+        not one-dimensional, for ``num_vertices`` beside names, and if there are no vertices. Raises
+        InputError for columns of different lengths or wrong types, for ids out of range, and for wrong
+        weights.
         """
         from bfsbench.graphs import interop
 
@@ -253,7 +255,8 @@ class Graph:
         """Returns a directed graph made of CSR arrays of integers: ``row_offsets`` [V+1] and
         ``column_indices`` [E].
 
-        Raises UsageError if the arrays do not fit each other, and InputError for ids out of range.
+        Raises UsageError if an array has not integers, or if the arrays do not fit each other. Raises
+        InputError for ids out of range, and for wrong weights.
         """
         from bfsbench.graphs import convert, interop
 
@@ -283,8 +286,9 @@ class Graph:
 
         ``row_offsets`` is int32 or int64[V+1]. ``column_indices`` is int32[E], ascending in each row. Each
         array is in host memory or on the first GPU, and must not change as long as the graph is used. If the
-        graph is not directed, each edge must be listed both ways. Searches on the GPU read arrays there. A
-        copy of these arrays on the host serves the checks of searches, and the CSC and COO forms.
+        graph is not directed, each edge must be listed both ways. Searches on the GPU read an array in GPU
+        memory directly. bfsbench also copies such an array to the host, for the checks of searches and for
+        the CSC and COO forms.
 
         Raises UsageError for arrays of other types or strides, or on another device. Raises UsageError also
         if the arrays do not fit each other, or if a row does not ascend. Raises InputError for ids out of
@@ -315,8 +319,9 @@ class Graph:
         ``weights="read"`` takes the entries' values as weights, which must be 32-bit integers. ``"ignore"``
         gives every arc weight 1. ``weights=None`` leaves the values unread. All-pairs shortest paths then
         refuse the graph if any value differs from 1. With ``directed=False`` the matrix must be symmetric.
-        Raises UsageError if there are no vertices. Raises InputError for a matrix that is not square or not
-        symmetric, and for wrong weights.
+        Raises UsageError if ``matrix`` is not a sparse matrix or has no rows, and for any other value of
+        ``weights``. Raises InputError for a matrix that is not square or not symmetric, and for wrong
+        weights.
         """
         from bfsbench.graphs import interop
 
@@ -405,8 +410,9 @@ class Graph:
         return made
 
     def in_memory(self) -> Graph:
-        """Returns the graph with its arrays copied into memory, so that no file backs them. Two attributes
-        that refer to one array still refer to one array."""
+        """Returns the graph with the arrays that searches use copied into memory, so that no file backs them.
+        Two attributes that refer to one array still refer to one array. Other arrays, such as weights, are
+        not copied."""
         copies = {id(array): np.array(array) for array in self.searched.values()}
         copied: dict[str, Any] = {name: copies[id(array)] for name, array in self.searched.items()}
         return replace(self, **copied)

@@ -46,8 +46,9 @@ def edge_list(columns: Columns, ids: IdPolicy, recipe: Recipe) -> EdgeList:
     ``orientation`` of ``recipe``.
 
     Integers are taken as ids, and strings as names. Vertices with names are numbered in the order of the
-    names. Raises InputError for columns of different lengths or other types, and for ids that are negative or
-    too large. Raises InputError also for weights that should be read but are not 32-bit integers.
+    names. Raises InputError for columns of different lengths or other types, for empty names, and for ids
+    that are negative or too large. Raises InputError also if weights should be read and there are none, or if
+    they are not 32-bit integers.
     """
     label = columns.label
     if len(columns.sources) != len(columns.targets):
@@ -245,7 +246,7 @@ def matrix_columns(matrix: SparseMatrix, label: str, orientation: Orientation, r
 
 def networkx_columns(graph: Links, label: str, reader: str = "") -> Columns:
     """Returns the edges of a NetworkX graph as columns. Each edge is listed once. An edge without the
-    attribute ``weight`` gets weight 1."""
+    attribute ``weight`` gets weight 1. Raises UsageError if two nodes have the same ``str``."""
     edges = list(graph.edges(data="weight", default=1))
     nodes = _numbers_or_names(list(graph.nodes()))
     places = dict(zip(graph.nodes(), nodes.tolist(), strict=True))
@@ -264,7 +265,7 @@ def build(columns: Columns, ids: IdPolicy, weights: WeightPolicy | None) -> Grap
     """Returns the graph that is made of columns of edges. ``ids`` and ``weights`` are options, as in
     :class:`Recipe`.
 
-    Raises UsageError if there are no vertices.
+    Raises UsageError if there are no vertices, and the errors of ``edge_list`` and ``build_graph``.
     """
     edges = edge_list(columns, ids, Recipe(weights=weights))
     if edges.num_vertices == 0:
@@ -273,8 +274,8 @@ def build(columns: Columns, ids: IdPolicy, weights: WeightPolicy | None) -> Grap
 
 
 def _numbers_or_names(nodes: Sequence[Hashable]) -> Column:
-    """Returns the nodes as int64 if every node is an integer or a string of digits. Otherwise returns the
-    nodes as strings.
+    """Returns the nodes as int64 if every node is an integer, or a string of at most 18 digits without a
+    leading zero. Otherwise returns the nodes as strings.
 
     Raises UsageError if two nodes have the same ``str``.
     """

@@ -69,8 +69,8 @@ class GraphName:
     dataset: Dataset | None = None
     path: Path | None = None
     generator: tuple[str, Mapping[str, Any]] | None = None
-    """The generator and the parameters of the whole graph, for any generated graph, also one of the
-    catalogue."""
+    """The generator and the parameters of a generated graph before it is shrunk. The graph may be an entry of
+    the catalogue. None for a graph that is read from a file."""
     marks: Marks = UNMARKED
     reader: str = ""
     """The library that reads the file. Empty for this package's parser."""
@@ -87,8 +87,8 @@ class GraphName:
 
     @property
     def full_name(self) -> str:
-        """Returns the graph's name in result rows. Two files may have the same name. Result rows also have
-        the checksum, which differs.
+        """Returns the graph's name in result rows. Two files may have the same name. The checksum in result
+        rows tells their graphs apart.
         """
         return f"{self.name}:{self.direction}"
 
@@ -99,8 +99,9 @@ class GraphName:
 
     @property
     def stored_name(self) -> str:
-        """Returns the graph's name in the cache. It is the graph's full name without the option
-        ``stands_for``, which marks a graph that replaces another graph."""
+        """Returns the graph's name in the cache. It has the file's folder and the mark ``shrink``, but
+        neither the direction nor the mark ``stands_for``, which says that the graph replaces another
+        graph."""
         return self._located + Marks(self.marks.shrink).suffix
 
     @property
@@ -221,8 +222,9 @@ def _readable(name: str) -> Path:
 
 
 def _row_name(path: Path) -> str:
-    """Returns the name of a graph file in result rows. Raises UsageError for a name with unprintable
-    characters, and for a folder whose name is not UTF-8."""
+    """Returns the name of a graph file in result rows. If a spreadsheet would take the name for a formula,
+    ``./`` is put in front of it. Raises UsageError for a name with unprintable characters, and for a folder
+    whose name is not UTF-8."""
     name = path.name
     if not name.isprintable():
         raise UsageError(f"graph file '{printable(name)}': rename it, its name has unprintable characters")
@@ -311,8 +313,8 @@ def _split(text: str) -> tuple[str, Overrides, Marks, Direction | None]:
     """Split the text that names a graph. Returns the name, the options, the marks (``shrink`` and
     ``stands_for``), and the direction or None.
 
-    Options, marks and direction may be in any order. Raises UsageError for an option that is unknown or given
-    twice.
+    Options, marks and direction may be in any order. Raises UsageError for an option that is unknown, has a
+    wrong value, or is given twice.
     """
     name, found = text, dict[str, str]()
     while match := _SUFFIX.search(name):

@@ -27,14 +27,12 @@ def given_name(locator: str) -> str:
 
 @dataclass(frozen=True)
 class Marks:
-    """The marks in a graph's name. They are the share of vertices that the graph keeps if it is shrunk, and
-    the name of a graph that it replaces.
-    """
+    """The values of the marks ``shrink`` and ``stands_for`` in a graph's name."""
 
     shrink: float = 1.0
-    """The approximate share of the vertices that is kept."""
+    """The approximate share of the vertices that a shrunk graph keeps. It is 1 for a whole graph."""
     stands_for: str = ""
-    """The graph that this graph replaces."""
+    """The name of the missing graph that this graph replaces. Empty if it replaces none."""
 
     @property
     def suffix(self) -> str:

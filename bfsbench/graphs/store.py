@@ -30,14 +30,14 @@ from bfsbench.support.errors import BfsbenchError, InputError
 from bfsbench.support.paths import cache_dir
 
 FORMAT_VERSION = 2
-"""Version of the folder's layout and of the conversion. Raise it if either gives other arrays for a
-recipe."""
+"""Version of the folder's layout and of the conversion. Increase it after a change of the layout, and after a
+change of the conversion that gives other arrays for a recipe."""
 
 _LOG = logging.getLogger(__name__)
 
 _META = "meta.json"
 _LOCK = ".lock"
-"""The name of a lock. Folders are created, renamed and removed while the lock beside them is held."""
+"""The name of a lock's file. Folders are created, renamed and removed while the lock beside them is held."""
 _BUILDING = ".building-"
 _SHARED = ("column_offsets", "row_indices")
 """The arrays that a symmetrised graph shares with its CSR form."""
@@ -133,10 +133,10 @@ class GraphStore:
         """Convert and store a graph. Returns the graph with memory-mapped arrays. It replaces a graph stored
         earlier under this name and recipe.
 
-        ``expect`` has the published numbers of vertices and edges, or None. The number of edges is the number
-        in the source, before any edges are dropped or added. Raises InputError if the numbers differ or the
-        conversion fails. Raises BfsbenchError if the cache cannot be written. No files are left after an
-        error.
+        ``expect`` has the published numbers of vertices and edges. A number that is not published is None.
+        Edges are counted in the source, before any are dropped or added. Raises InputError if the numbers
+        differ or the conversion fails. Raises NotEnoughMemoryError if the graph does not fit into memory.
+        Raises BfsbenchError if the cache cannot be written. No files are left after an error.
         """
         # No variable holds the edge list, so that the conversion can free it half-way.
         graph = build_graph(_as_published(edges(), name, expect), name, recipe)

@@ -62,7 +62,8 @@ class Dialect:
     named: bool
     """True if vertices are words instead of numbers."""
     plain: bool
-    """True if every line is two ids and numbers, so that the native parser can read it."""
+    """True if the first lines have two ids and then only numbers, without quotation marks. The native parser
+    can then read the file."""
 
     def has_number(self, line: str) -> bool:
         """Returns whether any word of the line is a number."""
@@ -114,7 +115,8 @@ def _simplified(headings: Sequence[str]) -> list[str]:
 
 def read_table(blocks: Iterable[Block], label: str, first_line: int, dialect: Dialect) -> Columns:
     """Parse the lines after a header with pandas. Returns the edges as Columns. ``first_line`` is the number
-    of the first line, for messages. Raises InputError for a malformed file."""
+    of the first line, for messages. Raises InputError for a malformed file, and NotEnoughMemoryError if the
+    table would not fit into memory."""
     import pandas as pd
 
     text = b"".join(_checked_lines(blocks, label, first_line, dialect))
@@ -221,8 +223,8 @@ BYTES_AN_EDGE = 8
 
 @contextmanager
 def _reading(path: Path, library: str) -> Iterator[None]:
-    """Turn any exception of a library in the body of a ``with`` statement into an InputError with a one-line
-    message. ``library`` names the library in the message."""
+    """Turn any exception in the body of a ``with`` statement, except UsageError, into an InputError with a
+    one-line message. ``library`` names the library in the message."""
     try:
         yield
     except UsageError:

@@ -35,8 +35,9 @@ def generate(generator: str, **parameters: Value) -> EdgeList:
 def canonical_spec(generator: str, parameters: Parameters) -> str:
     """Returns the canonical specification for these parameters, which names the graph in results.
 
-    In order of declaration, it lists the seed and the parameters that have no default or differ from it.
-    :func:`parse_spec` reads it back. Raises UsageError for an unknown generator or a bad parameter.
+    In order of declaration, it lists the seed, the parameters without a default, and the parameters whose
+    value differs from the default. The function ``parse_spec`` of the module ``declaration`` reads it back.
+    Raises UsageError for an unknown generator or a bad parameter.
     """
     return format_spec(_declared(generator), parameters)
 

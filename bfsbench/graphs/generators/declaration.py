@@ -26,8 +26,9 @@ Value = int | float | str
 Parameters = Mapping[str, Value]
 
 Growth = Literal["fixed", "linear", "side", "logarithm"]
-"""How a parameter changes when a graph is shrunk. A ``fixed`` value does not change. Any other value is
-proportional to the number of vertices, to the side of a box that holds them, or to their binary logarithm.
+"""How a parameter changes when a graph is shrunk. A ``fixed`` value does not change. A ``linear`` value is
+proportional to the number of vertices. A ``side`` value is the length of one side of a grid of vertices. A
+``logarithm`` value is the binary logarithm of the number of vertices.
 """
 
 
@@ -221,8 +222,8 @@ def parse_spec(text: str) -> tuple[str, dict[str, Value]]:
 
 
 def format_spec(generator: Generator, parameters: Parameters) -> str:
-    """Returns the canonical specification of a graph. It lists the seed and the parameters that have no
-    default or differ from it. Raises UsageError for bad parameters."""
+    """Returns the canonical specification of a graph. It lists the seed, the parameters without a default,
+    and the parameters whose value differs from the default. Raises UsageError for bad parameters."""
     values = generator.complete(parameters)
     written = [
         f"{p.name}={_text(values[p.name])}"

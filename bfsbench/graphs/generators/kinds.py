@@ -38,8 +38,9 @@ _NOISE_UNIT = 2**16
 
 
 def _quadrants(a: float, b: float, c: float) -> tuple[Parameter, ...]:
-    """Returns the declarations of the parameters a, b and c, with these defaults. They are the probabilities
-    that an edge falls into the first, the second and the third quadrant of the adjacency matrix.
+    """Returns the declarations of the parameters a, b and c, with these defaults. Each is the probability
+    that an edge falls into one quadrant of the adjacency matrix: low sources and low targets (a), low sources
+    and high targets (b), or high sources and low targets (c).
     """
     return (
         share("a", "chance of the quadrant of low sources and low targets", a),
@@ -188,7 +189,9 @@ def geometric(n: int, degree: float, seed: int) -> EdgeList:
     parameters=(
         vertices(),
         Parameter("degree", int, "mean number of links", default=10, minimum=1, maximum=1000),
-        Parameter("host", int, "pages per two hosts", default=1000, minimum=1, maximum=2**30),
+        Parameter(
+            "host", int, "twice the mean number of pages of a host", default=1000, minimum=1, maximum=2**30
+        ),
         share("near", "share of links within a host", 0.75),
         share("hubs", "share of the other links that go to hubs", 0.6),
         SEED,
