@@ -22,7 +22,8 @@ def open_device(backend: str, schedule_seed: int = 0) -> Device:
     for the first GPU backend that works, or for ``cpu`` if none works.
 
     ``schedule_seed`` determines the order in which the backend ``cpu`` runs threads and blocks. Raises
-    UsageError if the backend is unknown or not available.
+    UsageError if the backend is unknown or not available. Raises UsageError also if the GPU is too old for
+    the kernels, even if ``backend`` is ``auto``.
     """
     if backend not in BACKENDS:
         raise UsageError(f"unknown backend '{backend}': choose from {', '.join(BACKENDS)}")

@@ -2,9 +2,9 @@
 
 There are two implementations. :mod:`bfsbench.backends.cuda` runs kernels on a GPU, through PyCUDA or
 cuda-core. :mod:`bfsbench.backends.cpu` compiles the ``.cu`` files as C++ and emulates a GPU. Operations run
-in the order of their calls on one stream, and may be asynchronous. Only ``synchronize``, ``Buffer.download``,
-``Signal.read`` and ``Event.milliseconds_since`` wait. Once a search has been prepared, no operation allocates
-or compiles.
+in the order of their calls on one stream, and may be asynchronous. The operations that wait for the device
+say so in their docstrings. During a search, the host code should only use operations that neither allocate
+nor compile. ``prepare`` does both.
 
 A kernel argument may be one of these:
 
@@ -210,8 +210,8 @@ class Device(Protocol):
         not fit the device."""
 
     def empty(self, size: int, dtype: npt.DTypeLike | type[Struct]) -> Buffer:
-        """Returns a new buffer of at least one element, with undefined contents. Raises
-        DeviceOutOfMemoryError if the buffer does not fit the device."""
+        """Returns a new buffer of ``size`` elements with undefined contents. Memory is allocated even if
+        ``size`` is 0. Raises DeviceOutOfMemoryError if the buffer does not fit the device."""
 
     def borrow(self, array: DeviceArray) -> Buffer | None:
         """Returns a buffer that shares the memory of another library's array. Returns None if the device

@@ -253,7 +253,8 @@ def _field(argument: Argument) -> tuple[str, Any]:
 
 
 class CudaBuffer:
-    """Device memory allocated for one array. Implements :class:`bfsbench.backends.base.Buffer`."""
+    """Device memory of one array. It is allocated for the array, or belongs to another library. Implements
+    :class:`bfsbench.backends.base.Buffer`."""
 
     def __init__(
         self,

@@ -177,7 +177,7 @@ def _primary_context() -> Any:
 
 class PycudaDriver:
     """Accesses the first visible GPU through PyCUDA. Implements :class:`bfsbench.backends.cuda.Driver`. The
-    constructor raises DeviceError if there is no GPU."""
+    constructor raises DeviceError if there is no GPU, and ToolchainError if nvcc is missing."""
 
     backend = "cuda"
 

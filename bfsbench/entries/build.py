@@ -49,12 +49,13 @@ def missing(entry: Entry) -> str:
 
 
 def build(entry: Entry, source: Path | None = None, tell: Callable[[str], None] = print) -> Path:
-    """Build the program of an entry from its git repository. If ``source`` is given, use this clone instead.
-    ``tell`` prints progress messages. Returns the path of ``record.json``, which describes the build.
+    """Build the program of an entry from its git repository, or from the files beside its TOML file. If
+    ``source`` is given, use this clone of the repository. ``tell`` prints progress messages. Returns the path
+    of ``record.json``, which describes the build.
 
-    Raises UsageError if there is nothing to build, if the commit does not exist, or if a change does not
-    apply. Raises ToolchainError if a compiler is missing or a command fails. The previous build stays until
-    the new build is complete.
+    Raises UsageError if there is nothing to build, if the commit or a file cannot be obtained, or if a change
+    does not apply. Raises ToolchainError if git or a compiler is missing, if a command fails, or if the
+    commands do not make a declared file. The previous build stays until the new build is complete.
     """
     declared = entry.build
     if declared is None:
@@ -80,8 +81,8 @@ def build(entry: Entry, source: Path | None = None, tell: Callable[[str], None] 
 
 
 def _get(entry: Entry, declared: Build, source: Path | None, work: Path, tell: Callable[[str], None]) -> None:
-    """Put the source of the declared commit into the folder ``work``. Raises UsageError if the commit cannot
-    be obtained."""
+    """Put the source of the declared commit into the new folder ``work``. Without a repository, make an empty
+    folder. Raises UsageError if the commit cannot be obtained."""
     if not declared.repository:
         if source is not None:
             raise UsageError(f"entry {entry.name} is built from the files beside {entry.file}: no --source")
@@ -112,8 +113,8 @@ def _git(words: list[str], folder: Path | None, failed: str) -> None:
 
 
 def _apply(file: Path, old: str, new: str) -> None:
-    """Replace the text ``old`` by ``new`` in a source file. Raises UsageError if the file does not contain
-    ``old``."""
+    """Replace each occurrence of the text ``old`` by ``new`` in a source file. Raises UsageError if the file
+    cannot be read or does not contain ``old``."""
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
@@ -165,8 +166,8 @@ def _run(command: str, work: Path, name: str) -> None:
 
 
 def _keep(entry: Entry, declared: Build, work: Path, noted: dict[str, object]) -> Path:
-    """Move the built files into the cache, and write ``record.json``, which describes the build. Returns the
-    path of ``record.json``."""
+    """Copy the built files into the cache, and write ``record.json``, which describes the build. Returns the
+    path of ``record.json``. Raises ToolchainError if a declared file was not built."""
     for made in declared.makes:
         if not (work / made).is_file():
             raise ToolchainError(f"cannot build {entry.name}: the commands left no {made}")

@@ -29,8 +29,8 @@ _COMMAND_PLACES = frozenset({"here", "built", "graph", "answer", "source", *(f"g
 
 
 class Change(TomlTable, frozen=True, kw_only=True):
-    """A change to a source file of the program: the text ``old`` becomes ``new``. The file must contain
-    ``old``."""
+    """A change to a source file of the program: each occurrence of the text ``old`` becomes ``new``. The file
+    must contain ``old``."""
 
     file: Text
     old: Text
@@ -60,8 +60,8 @@ class Call(TomlTable, frozen=True, kw_only=True):
     ``command``, ``library`` and ``python`` must be given."""
 
     command: tuple[Text, ...] = ()
-    """The words of a command line. One process runs all searches. If {source} is among the words, each search
-    starts a new process."""
+    """The words of a command line. One process runs all searches of a graph. If a word contains {source},
+    each search starts a new process."""
     library: str = ""
     """Path of a shared library with the search function."""
     function: str = ""

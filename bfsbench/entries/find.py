@@ -77,8 +77,8 @@ def new(name: str, kind: str, parent: Path, device: str = "cpu") -> list[Path]:
     the user can change. Returns the paths of the files, the TOML file first.
 
     ``kind`` is one of ``KINDS``, and ``device`` is ``cpu`` or ``gpu``. Raises UsageError if the name is
-    invalid, or if the folder exists. Also raises UsageError for a library on a GPU, because bfsbench passes
-    only host arrays to a library.
+    invalid, or if the folder exists or cannot be written. Also raises UsageError for a library on a GPU,
+    because bfsbench passes only host arrays to a library.
     """
     if not is_name(name):
         raise UsageError(

@@ -86,7 +86,7 @@ ARRAYS = ("row_offsets", "column_indices", "column_offsets", "row_indices")
 
 
 class GraphFolder:
-    """A temporary folder with the files of one graph. All entries that this process runs share it. The folder
+    """A temporary folder with the files of one graph. All entries that search this graph share it. The folder
     is removed when this object is deleted."""
 
     def __init__(self, graph: Graph) -> None:
@@ -194,7 +194,8 @@ def _remove_abandoned(runs: Path) -> None:
 
 @dataclass(frozen=True)
 class GraphArrays:
-    """A graph as it is passed to an entry in Python. All arrays are read-only arrays of NumPy or CuPy.
+    """A graph as it is passed to an entry in Python. Its arrays are read-only NumPy arrays, or CuPy arrays,
+    to which the entry must not write.
 
     ``row_offsets`` and ``column_offsets`` are int32 or int64[V+1]. ``column_indices`` and ``row_indices`` are
     int32[E], and ascend within a row. ``directed`` is False if every arc is stored in both directions.

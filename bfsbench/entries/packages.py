@@ -31,8 +31,8 @@ def missing(entry: Entry) -> str:
 
 
 def versions(entry: Entry) -> list[str]:
-    """Returns the packages of an entry with their installed versions, such as ``scipy 1.14.0``. The version
-    of a package that is not installed is left out."""
+    """Returns the packages of an entry with their installed versions, such as ``scipy 1.14.0``. A package
+    that is not installed has only its name."""
     found = []
     for _, distribution, _ in map(_parts, entry.call.packages):
         try:

@@ -2,9 +2,9 @@
 this process.
 
 The process prints ``ready`` when it has prepared the graph. It then reads source vertices from standard
-input, one per line. For each source, it searches, writes the answer to a file, and prints the time. It ends
-at the end of its input. To report an error, it prints ``error TEXT`` instead of ``ready`` or a time, and
-ends.
+input, one per line. For each source, it searches, writes the answer to a file, and prints the time, or
+``done`` if bfsbench measures the time. It ends at the end of its input. To report an error, it prints ``error
+TEXT`` instead of ``ready`` or a time, and ends.
 
 Some programs run one search per process. bfsbench starts them anew for each search, and finds the time in
 their output. For each entry and graph in use, bfsbench keeps one process.
@@ -157,8 +157,9 @@ class Process:
         """Let the program search from a source, and then pause it until ``resume`` is called. Returns its
         reply.
 
-        Raises EntryCrashError if the program crashes, and DeviceOutOfMemoryError if it takes too much memory.
-        Raises WrongResultError if it writes outside its array, or leaves child processes running.
+        Raises EntryCrashError if the program crashes or reports an error, and DeviceOutOfMemoryError if it
+        takes too much memory. Raises WrongResultError if it writes outside its array, or leaves child
+        processes running.
         """
         self.resume()
         started = time.perf_counter()
@@ -177,8 +178,8 @@ class Process:
 
     def outcome(self) -> Reply:
         """Wait for the end of a program that runs a single search. Returns its reply. Raises EntryCrashError
-        if the program crashes, DeviceOutOfMemoryError if it takes too much memory, and WrongResultError if it
-        leaves child processes running."""
+        if the program crashes or prints no time, DeviceOutOfMemoryError if it takes too much memory, and
+        WrongResultError if it leaves child processes running."""
         started, said = time.perf_counter(), None
         self._input.close()
         with suppress(EOFError):
@@ -254,8 +255,9 @@ class Process:
                 pipe.close()
 
     def _line(self, at_end: Exception | None = None) -> str:
-        """Returns the next line that the process prints. If the output ends, raises ``at_end``, or
-        EntryCrashError if ``at_end`` is None."""
+        """Returns the next line that the process prints. If the output ends or the line is too long, raises
+        ``at_end``, or EntryCrashError if ``at_end`` is None. Raises DeviceOutOfMemoryError if the process
+        exceeds its memory limit."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._output, selectors.EVENT_READ)
             while b"\n" not in self._rest:
@@ -279,7 +281,8 @@ class Process:
         return None
 
     def _refuse(self, line: str) -> None:
-        """Kill the process and raise an error if ``line`` reports a failure. Otherwise do nothing."""
+        """If ``line`` reports a failure, kill the process and raise an error. It is WrongResultError after a
+        write outside the array, and otherwise EntryCrashError."""
         if line.startswith("error"):
             self.stop()
             reason = line.removeprefix("error").lstrip(": ")

@@ -56,8 +56,8 @@ _UNTIMED_VERTEX_MS = 4e-5
 program's clock does not include converting the graph."""
 _UNTIMED_ARC_MS = 1e-5
 """Additional time in ms per arc by which the host's time may exceed the printed time. It is allowed unless
-the program's clock includes transfers and conversion. The additional times per vertex and per arc together
-are at most ``_PASSES`` times the result of ``untimed_ms``."""
+the program's clock includes both transfers and conversion. The additional times per vertex and per arc
+together are at most ``_PASSES`` times the result of ``untimed_ms``."""
 _CONTRADICTION_MS = 100.0
 """A program is rejected if, in the median of its searches, the host's time exceeds the allowed time by this
 many ms. Waiting for a core cannot explain so much."""
@@ -111,8 +111,9 @@ class EntryVariant(ForeignProgram):
     """The base class of variants that run programs of other authors. ``variant_of`` makes one subclass per
     entry.
 
-    All searches on one graph share a process. ``preprocess_ms`` is the time that the program takes to prepare
-    the graph. ``reset`` does nothing, because a program initialises itself as part of each search.
+    All searches on one graph share a process, unless the program runs one search per process.
+    ``preprocess_ms`` is the time that the program takes to prepare the graph. ``reset`` does nothing, because
+    a program initialises itself as part of each search.
     """
 
     entry: ClassVar[Entry]
@@ -161,7 +162,8 @@ class EntryVariant(ForeignProgram):
 
     def prepare(self) -> None:
         """Start the program and let it prepare the graph, unless it still runs for an earlier variant. Raises
-        LaunchError if the program cannot be started, and EntryCrashError if it fails."""
+        LaunchError if something is missing or the program cannot be started, and EntryCrashError if it
+        fails."""
         if reason := self.missing():
             raise LaunchError(reason)
         self._running = running(self.graph, self.entry)

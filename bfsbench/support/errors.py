@@ -96,7 +96,8 @@ class NotEnoughMemoryError(UsageError):
 
 
 class FetchError(BfsbenchError):
-    """Raised if all attempts of a download have failed."""
+    """Raised if a graph's file cannot be fetched: all attempts failed, the disk is full, or the user stopped
+    the download."""
 
 
 class ToolchainError(UsageError):
@@ -117,20 +118,22 @@ class DeviceOutOfMemoryError(DeviceError):
 
 
 class LaunchError(DeviceError):
-    """Raised if the device cannot launch a kernel with this block size, grid size, shared memory or number of
-    resident blocks."""
+    """Raised if a search cannot be started: the device cannot launch a kernel with this block size, grid
+    size, shared memory or number of resident blocks, or the program of an entry cannot run."""
 
     status = "cannot launch"
 
 
 class KernelError(DeviceError):
-    """Raised if a kernel fails while it runs. The device's context cannot be used reliably afterwards."""
+    """Raised if a kernel fails while it runs, or if a call of the driver fails for a reason without a class
+    of its own. The device's context may be unusable afterwards."""
 
     status = "crash"
 
 
 class WrongResultError(BfsbenchError):
-    """Raised if the result of a variant differs from the reference."""
+    """Raised if the result of a variant is wrong, or if a program cheats: it reports a wrong time, or writes
+    to its graph."""
 
 
 class NoPathError(BfsbenchError):
@@ -152,8 +155,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str], listed_by: str = ""
 
 
 def listed(names: str | os.PathLike[str] | Iterable[Any]) -> list[Any]:
-    """Returns names as a list. A string or a path is one name. Raises UsageError if ``names`` is neither a
-    name nor a sequence."""
+    """Returns names as a new list. A string or a path is one name. Any other iterable gives its elements.
+    Raises UsageError if ``names`` is none of these."""
     if isinstance(names, str | os.PathLike):
         return [names]
     if not isinstance(names, Iterable):

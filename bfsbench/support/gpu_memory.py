@@ -199,8 +199,9 @@ def shared(array: Any, what: str) -> npt.NDArray[Any] | DeviceArray:
     supports DLPack. The result is a NumPy array if the memory is on the host, and a DeviceArray if it is on
     the first GPU.
 
-    Raises UsageError, whose message begins with ``what``, for an array on another device. Raises UsageError
-    also if the array has several dimensions, or if its elements do not lie one after the other.
+    Raises UsageError, whose message begins with ``what``, for an object without DLPack, and for an array on
+    another device. Raises UsageError also if the array has several dimensions, if its elements do not lie one
+    after the other, or if an array on the GPU does not begin at a multiple of 16 bytes.
     """
     if not (hasattr(array, "__dlpack__") and hasattr(array, "__dlpack_device__")):
         kind = type(array).__qualname__

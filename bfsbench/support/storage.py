@@ -46,7 +46,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
     Symbolic links are followed, and the mode and owner of an existing file are kept. Other hard links to an
     existing file keep the old content. If ``path`` is a device or a pipe, it is written to directly. If
-    OSError is raised, ``path`` stays unchanged.
+    OSError is raised, a file at ``path`` stays unchanged. OSError is raised if ``path`` is a folder or cannot
+    be written.
     """
     target = real(path)
     if target.is_dir():

@@ -70,7 +70,8 @@ lower ones."""
 
 @cache
 def compiler() -> tuple[str, ...]:
-    """Returns the command that runs the C++ compiler. Raises ToolchainError if there is none."""
+    """Returns the command that runs the C++ compiler. Raises ToolchainError if there is none, or if ``CXX``
+    does not name a program."""
     if chosen := os.environ.get("CXX"):
         words = shlex.split(chosen)
         if not words or shutil.which(words[0]) is None:

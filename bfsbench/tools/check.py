@@ -38,7 +38,7 @@ GRAPHS = (
     "dense(nodes=48,density=0.5):symmetrised",
 )
 """The graphs of a check: random arcs, some of them twice; a long and narrow lattice; hubs and isolated
-vertices; and a dense graph."""
+vertices; and a small strongly connected graph with self loops."""
 
 LARGER_GRAPH = "kronecker(scale=11,edge_factor=8)"
 """A further graph of a check. Some of its levels have more vertices than a block has threads. Some of its
@@ -120,8 +120,8 @@ def check(
 
     The grids and blocks come from ``axes``, or from LAUNCHES if ``axes`` has none. ``begin`` is called before
     each run. The runs take place in a child process. If a kernel ends the process, the report contains only
-    this failure. Raises UsageError for a variant without kernels, for an unknown graph, and for knobs out of
-    range.
+    this failure. Raises UsageError for a variant without kernels, for a graph that cannot be loaded, for
+    knobs out of range, and if the variant accepts none of the graphs.
     """
     if not issubclass(variant, KernelProgram):
         raise UsageError(f"variant {variant.name} has no kernels to check")

@@ -48,8 +48,8 @@ def variants() -> Table:
 
 
 def papers() -> Table:
-    """Returns a table with one row for each figure of a paper that a variant implements. A row has the
-    variant's kernel file or native program."""
+    """Returns a table with one row for each figure or section of a paper that a variant implements. A row has
+    the file that implements the variant."""
     found: list[tuple[str, str, str, str]] = []
     for variant in look().variants.values():
         for origin in variant.origin:
@@ -69,8 +69,8 @@ def _in_order(row: tuple[str, ...]) -> tuple[object, ...]:
 
 
 def source_of(variant: type[Variant]) -> Path:
-    """Returns the file that implements a variant: the file of its kernels or of its native program, or else
-    the Python module that declares it."""
+    """Returns the file that implements a variant: its first kernel file, the TOML file of an entry, or the
+    file of its native program. Without any of these, it is the Python module that declares the variant."""
     from bfsbench.entries.variant import EntryVariant
     from bfsbench.support.toolchain import HERE
     from bfsbench.variants.base import KernelProgram

@@ -20,7 +20,7 @@ typedef struct {
     const int32_t *column_indices, *row_indices;
 } Graph;
 
-/* Tells bfsbench the reason of a failure, and ends the program. */
+/* Prints the reason for a failure, which bfsbench reads, and ends the program. */
 static inline void fail(const char *why) {
     printf("error %s\n", why);
     exit(1);
@@ -31,7 +31,8 @@ static inline int64_t offset(const Graph *graph, const void *offsets, int64_t ve
     return graph->offset_bytes == 8 ? ((const int64_t *)offsets)[vertex] : ((const int32_t *)offsets)[vertex];
 }
 
-/* Maps an array into memory, whose elements begin at byte `start` of a file. Returns its first element. */
+/* Maps an array of `bytes` bytes into memory. Its elements begin at byte `start` of the file. Returns the address of
+   the first element. */
 static inline const void *map_array(const char *folder, const char *file, int64_t bytes, int64_t start) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", folder, file);

@@ -1,7 +1,7 @@
 """Grades students' solutions of exercises.
 
-A grade is "passed", or the kinds of faults in the kernel. It does not name their lines, which the student has
-to find.
+A grade is "passed", or the kinds of faults in the kernel, or the costs that are too high. It does not name
+the lines at fault, which the student has to find.
 
 The emulator counts the cost of a kernel exactly, whatever the machine. A cost is a sum over the memory
 accesses of one search from one source. The emulator runs threads and blocks in the order of their indices.
@@ -84,7 +84,7 @@ def _of_graph(accesses: Iterable[Access], graph: Collection[int]) -> Iterable[Ac
 
 
 SEEDS = 3
-"""Number of schedules that a kernel is run with on each graph."""
+"""Number of schedules with which a kernel is run on each graph."""
 BLOCK = 64
 """Threads per block when costs are counted."""
 MOST_OF_A_THREAD = 0.5
@@ -103,7 +103,7 @@ class Grade:
 
     exercise: Exercise
     problems: tuple[str, ...]
-    """Kinds of faults, or a cost that is too high. It is empty if the kernel has passed."""
+    """Kinds of faults, or costs that are too high. The tuple is empty if the kernel has passed."""
 
 
 def grade(exercise: Exercise, kernel: Path, begin: Callable[[], None] = lambda: None) -> Grade:
