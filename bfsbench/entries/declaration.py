@@ -17,7 +17,7 @@ PARTS = ("initialisation", "transfers", "conversion")
 """Work that a program's clock may include besides the search: initialising levels and queues, transfers
 between host and device, and converting the graph."""
 EXPORTS = ("mtx", "sg", "el")
-"""File formats in which bfsbench can write a graph, for programs that read graphs themselves."""
+"""File formats in which bfsbench can write a graph. They are for programs that read graph files."""
 KINDS = ("command", "library", "python")
 
 Covered = Literal["initialisation", "transfers", "conversion"]
@@ -52,7 +52,7 @@ class Build(TomlTable, frozen=True, kw_only=True):
     """Shell commands of the build, which run in the folder of the source. {cxx}, {cc} and {nvcc} stand for
     the compilers."""
     makes: Annotated[tuple[Text, ...], msgspec.Meta(min_length=1)]
-    """Names of the files that the build makes and that bfsbench keeps."""
+    """Names of the files that the commands make. bfsbench keeps only these files."""
 
 
 class Call(TomlTable, frozen=True, kw_only=True):
@@ -87,8 +87,8 @@ class Call(TomlTable, frozen=True, kw_only=True):
 
 
 class Clock(TomlTable, frozen=True, kw_only=True):
-    """The clock that measures a search of an entry, and the work that this clock includes besides the
-    search."""
+    """The clock that measures a search of an entry. ``covers`` names the work besides the search that the
+    measured time includes."""
 
     held_by: Literal["events", "theirs", "ours"]
     covers: tuple[Covered, ...] = ()

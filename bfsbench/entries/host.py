@@ -1,4 +1,5 @@
-"""The program that runs an entry whose search is a function of a shared library or of a Python module.
+"""Implements the program that calls the search of an entry. The search is a function of a shared library or
+of a Python module.
 
 bfsbench starts it as ``python -m bfsbench.entries.host``. The arguments are the TOML file, the folder with
 the graph, and the file for the answer. It follows the protocol of :mod:`bfsbench.entries.process`, and

@@ -6,8 +6,8 @@ input, one per line. For each source, it searches, writes the answer to a file, 
 ``done`` if bfsbench measures the time. It ends at the end of its input. To report an error, it prints ``error
 TEXT`` instead of ``ready`` or a time, and ends.
 
-Some programs run one search per process. bfsbench starts them anew for each search, and finds the time in
-their output. For each entry and graph in use, bfsbench keeps one process.
+Some programs run one search per process. bfsbench then starts a new process for each search, and finds the
+time in its output. Of all other programs, bfsbench keeps one process for each entry and graph in use.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _UNIT_MS = {"ms": 1.0, "us": 1e-3, "s": 1e3}
 _TIME = "^([+-]?[0-9][0-9.eE+-]*)$"
 """Regular expression that finds the printed time, unless the entry declares another expression."""
 _RUNNING: set[int] = set()
-"""Process ids of entries that this process has started and that still run."""
+"""Ids of the running processes that this process has started for entries."""
 
 
 class EntryCrashError(DeviceError):
@@ -73,8 +73,8 @@ class Reply(NamedTuple):
     """The times that an entry's process and the host have measured for one search."""
 
     said_ms: float | None
-    """The time in ms that the program prints. None if it prints no time. A printed time of 0 counts as half a
-    unit of its last digit, but at most as ``wall_ms``."""
+    """The time in ms that the program prints. None if it prints no time. If the printed time
+    is 0, this is half a unit of its last digit instead, but at most ``wall_ms``."""
     wall_ms: float
     """Time in ms from the request to the reply, measured by the host's clock."""
 

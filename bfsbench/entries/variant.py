@@ -92,7 +92,7 @@ _Times = list[tuple[float, float]]
 
 
 class _EntryClock:
-    """A clock that returns the time of the last search, measured by the clock that the entry declares."""
+    """Returns the time of the last search. The clock that the entry declares has measured this time."""
 
     def __init__(self, variant: EntryVariant) -> None:
         self._variant = variant
@@ -283,7 +283,7 @@ class EntryVariant(ForeignProgram):
         """Check the answer of the last search. Returns the parents, int32[V]. Raises WrongResultError if a
         check fails, and ValueError if the program gives levels."""
         if not self.leaves_tree:
-            raise ValueError(f"{self.name} leaves levels")
+            raise ValueError(f"{self.name} writes levels, not parents")
         self.levels()
         return self.links(self._running.answer.read(), self._source)
 

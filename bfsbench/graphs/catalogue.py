@@ -205,7 +205,7 @@ class Catalogue:
         return self._named[name.lower()]
 
     def unknown(self, name: str) -> UsageError:
-        """Returns an error that says that no dataset has this name. The error suggests similar names."""
+        """Returns an error for a name that no dataset has. The error suggests similar names."""
         known = (word for dataset in self for word in (dataset.name, *dataset.aliases))
         return unknown_name("dataset", name, known)
 

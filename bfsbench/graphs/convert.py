@@ -172,10 +172,11 @@ def graph_of_csr(row_offsets: Offsets, column_indices: Ids, name: str, *, direct
     """Returns a graph that uses the given CSR arrays, row_offsets [V+1] and column_indices [E], without a
     copy. The other arrays are made in memory.
 
-    If the graph is not directed, each edge must be listed both ways. Raises UsageError if there are no or too
-    many vertices, if the row offsets do not ascend from 0 to E, or if the column indices of a row do not
-    ascend. Raises InputError for ids out of range, and for an arc without its reverse in a graph that is not
-    directed. Raises NotEnoughMemoryError if the other arrays do not fit into memory.
+    If the graph is not directed, each edge must be listed both ways. Raises UsageError if the row offsets do
+    not ascend from 0 to E, or if the column indices of a row do not ascend. Raises UsageError also if there
+    are no vertices, or more than MAX_VERTICES. Raises InputError for ids out of range, and for an arc without
+    its reverse in a graph that is not directed. Raises NotEnoughMemoryError if the other arrays do not fit
+    into memory.
     """
     require_offsets(row_offsets, len(column_indices))
     num_vertices = len(row_offsets) - 1

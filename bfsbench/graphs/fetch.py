@@ -290,7 +290,7 @@ class Fetcher:
     _converting: threading.Lock = field(default_factory=threading.Lock)
 
     def fetch_all(self, datasets: Sequence[Dataset]) -> list[Dataset]:
-        """Fetch every dataset. Returns the datasets that failed, whose errors have been displayed."""
+        """Fetch every dataset, and display the errors. Returns the datasets that failed."""
         with ThreadPoolExecutor(max_workers=self.jobs) as pool:
             outcomes = [pool.submit(self._fetch_displayed, dataset) for dataset in datasets]
             try:

@@ -1,8 +1,8 @@
 """Reads graph files: detects the format, parses the header of a text format, and makes a list of edges.
 
 Each text format has a function that turns a file's first lines into a Header. :mod:`bfsbench.graphs.blocks`
-parses the rest of the file. The module :mod:`bfsbench.graphs.tables` reads text whose syntax only pandas can
-parse, and the formats that a library reads.
+parses the rest of the file. :mod:`bfsbench.graphs.tables` reads files through libraries: text whose syntax
+needs pandas, and all other formats.
 """
 
 import re
@@ -29,8 +29,8 @@ bytes."""
 
 INT64_MAX = 2**63 - 1
 _COMMENTS_KEPT = 1 << 16
-"""Limit in bytes of the comments that are searched for the numbers of vertices and edges, which SNAP's files
-have there."""
+"""Limit in bytes of the comments that are kept. SNAP's files give the numbers of vertices and edges in
+comments."""
 _COUNT = r"(\d{1,18})"
 _LONGEST_EDGE = 1 << 20
 """Limit in bytes of a line in a list of edges."""
@@ -165,8 +165,8 @@ class HeaderLines:
 
 
 def _line_of_data(comments: tuple[str, ...]) -> re.Pattern[bytes]:
-    """Returns a regular expression that matches the beginning of a line that is neither blank nor a comment.
-    A comment is a line that starts with one of ``comments``."""
+    """Returns a regular expression for the beginning of a line of data. Such a line is not blank, and does
+    not start with one of ``comments``."""
     excluded = "|".join(map(re.escape, comments))
     return re.compile(rb"^[ \t]*+%s[^ \t\n]" % (b"(?!%s)" % excluded.encode() if comments else b""), re.M)
 

@@ -225,7 +225,7 @@ class Graph:
         If the ends are integers, the vertices are 0 .. ``num_vertices`` - 1. By default, ``num_vertices`` is
         the largest end plus 1. If the ends are text, they are names of vertices. ``weights`` are 32-bit
         integers, one per edge. Undirected edges are given once each. Raises UsageError for arrays that are
-        not one-dimensional, for ``num_vertices`` beside names, and if there are no vertices. Raises
+        not one-dimensional, for ``num_vertices`` together with names, and if there are no vertices. Raises
         InputError for columns of different lengths or wrong types, for ids out of range, and for wrong
         weights.
         """
@@ -255,8 +255,8 @@ class Graph:
         """Returns a directed graph made of CSR arrays of integers: ``row_offsets`` [V+1] and
         ``column_indices`` [E].
 
-        Raises UsageError if an array has not integers, or if the arrays do not fit each other. Raises
-        InputError for ids out of range, and for wrong weights.
+        Raises UsageError if an array does not contain integers, or if the arrays do not fit each other.
+        Raises InputError for ids out of range, and for wrong weights.
         """
         from bfsbench.graphs import convert, interop
 

@@ -1,8 +1,8 @@
 """Opens a graph by its name, which stands for a catalogue entry, a file or a generated graph. Converted
 graphs are cached.
 
-The module also finds the kind of a named graph, the state of its files on disk, and the memory that is needed
-to open it.
+The module also finds the kind of a named graph, and which of its files are on disk. It also estimates the
+memory that is needed to open the graph.
 """
 
 import errno
@@ -454,8 +454,8 @@ def peak_memory(request: GraphName) -> int | None:
 def known_vertices(request: GraphName) -> int | None:
     """Returns the number of vertices of a graph that is not open yet, or None if it is unknown.
 
-    It is known for generated graphs, for datasets whose catalogue entry has it, and for files whose header
-    has it. Raises InputError for a file that cannot be read.
+    It is known for generated graphs. For any other graph, the catalogue's entry or the file's header may have
+    it. Raises InputError for a file that cannot be read.
     """
     # Some values of the option ``ids`` leave out vertices without arcs, so the number is unknown.
     return None if "ids" in request.overrides else _known_counts(request, request.path)[0]

@@ -35,9 +35,9 @@ def blocks_for(device: Device, items: int) -> int:
 class ExpectedAnswer:
     """Holds the expected result on a device, and compares other device arrays with it.
 
-    ``expected`` is int32[rows, width], or int32[rows]. It may contain only some rows of the compared arrays.
-    In that case ``rows``, int32[rows], has the numbers of these rows. Rows of a compared array begin
-    ``pitch`` elements apart, by default ``width``. The constructor raises DeviceOutOfMemoryError if the
+    ``expected`` is int32[N, width], or int32[N]. It may contain only N of the rows of the compared arrays. In
+    that case ``rows``, int32[N], has the numbers of these rows. Rows of a compared array begin ``pitch``
+    elements apart, by default ``width``. The constructor raises DeviceOutOfMemoryError if the
     expected result does not fit the device.
     """
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Traffic:
-    """The bytes that an algorithm must move through global memory, from which the roofline model computes a
-    lower bound of the time.
+    """The bytes that an algorithm must move through global memory. The roofline model computes a lower bound
+    of the time from them.
 
     Ids, levels and offsets count as 4 bytes. Additional traffic from races, such as duplicates, does not
     count.
@@ -182,8 +182,8 @@ class Variant(ABC):
     code that the default values do not reach."""
     counters: ClassVar[Mapping[str, str]] = {}
     """Names and meanings of the events that the kernels count in each level of a profiled search. Kernels
-    count if they are compiled with the macro ``COUNTERS`` set to 1. They declare an enum in the namespace
-    ``counted``, with these names in order, and then ``number``."""
+    count only if they are compiled with the macro ``COUNTERS`` set to 1. They declare an enum in the
+    namespace ``counted``, which has these names in order, followed by ``number``."""
     host: ClassVar[bool] = False
     """True if the variant is a program on the CPU, which has no grid and no block."""
     launched: ClassVar[bool] = True
@@ -223,14 +223,14 @@ class Variant(ABC):
 
     @classmethod
     def missing(cls) -> str:
-        """Returns one line that says what to install so that the variant can run on this machine. Returns an
+        """Returns a one-line message that says what must be installed before the variant can run. Returns an
         empty string if nothing is missing."""
         return ""
 
     @classmethod
     def program_parts(cls) -> Iterator[bytes] | None:
-        """Returns an iterator over bytes that identify the program, for a program of other authors. Returns
-        None for a variant that consists of source files of its own."""
+        """Returns an iterator over bytes that identify a program of other authors. Returns None for any other
+        variant, whose source files identify it."""
         return None
 
     @classmethod

@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 
 MARK = "BFSBENCH_ENTRY"
-"""An environment variable that bfsbench sets for a program and that its descendants inherit. Its value has
-the id of the process that started the program, and a random word."""
+"""An environment variable that bfsbench sets for a program. The program's descendants inherit it. Its value
+has the id of the process that started the program, and a random word."""
 
 ON_GPU: set[int] = set()
 """Ids of the processes that this process has started and that hold memory on a GPU. A process of this set is

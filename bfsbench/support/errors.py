@@ -118,8 +118,8 @@ class DeviceOutOfMemoryError(DeviceError):
 
 
 class LaunchError(DeviceError):
-    """Raised if a search cannot be started: the device cannot launch a kernel with this block size, grid
-    size, shared memory or number of resident blocks, or the program of an entry cannot run."""
+    """Raised if a search cannot be started. Examples are a block size or an amount of shared memory that the
+    device cannot launch, and an entry that is not installed."""
 
     status = "cannot launch"
 

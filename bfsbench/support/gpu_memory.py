@@ -200,8 +200,8 @@ def shared(array: Any, what: str) -> npt.NDArray[Any] | DeviceArray:
     the first GPU.
 
     Raises UsageError, whose message begins with ``what``, for an object without DLPack, and for an array on
-    another device. Raises UsageError also if the array has several dimensions, if its elements do not lie one
-    after the other, or if an array on the GPU does not begin at a multiple of 16 bytes.
+    another device. Raises UsageError also if the array has several dimensions, or if its elements do not lie
+    one after the other. An array on the GPU must also begin at a multiple of 16 bytes.
     """
     if not (hasattr(array, "__dlpack__") and hasattr(array, "__dlpack_device__")):
         kind = type(array).__qualname__

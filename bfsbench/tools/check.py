@@ -120,8 +120,8 @@ def check(
 
     The grids and blocks come from ``axes``, or from LAUNCHES if ``axes`` has none. ``begin`` is called before
     each run. The runs take place in a child process. If a kernel ends the process, the report contains only
-    this failure. Raises UsageError for a variant without kernels, for a graph that cannot be loaded, for
-    knobs out of range, and if the variant accepts none of the graphs.
+    this failure. Raises UsageError for a variant without kernels, for a graph that cannot be loaded, and for
+    knobs out of range. Raises UsageError also if the variant accepts none of the graphs.
     """
     if not issubclass(variant, KernelProgram):
         raise UsageError(f"variant {variant.name} has no kernels to check")

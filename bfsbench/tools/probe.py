@@ -3,9 +3,9 @@
 A probe times one operation in several settings, with kernels of ``cuda_src/probe.cu``. Its results are
 checked before and after the timed runs, and the best run counts. New probes are declared in ``PROBES``.
 
-The setting of a memory probe is the binary logarithm of an array's length. The length counts bits if the
-probe tests bits, and otherwise elements of 4 bytes. Each element of an array that a probe sums holds its own
-index, and a pass reads every element once. So the expected sum follows from the length.
+The setting of a memory probe is the binary logarithm of an array's length. The unit of the length is a bit if
+the probe tests bits, and otherwise an element of 4 bytes. Each element of an array that a probe sums holds
+its own index, and a pass reads every element once. So the expected sum follows from the length.
 """
 
 from collections.abc import Callable, Iterator
@@ -317,7 +317,7 @@ def _random_atomics(device: Device, bits: int) -> Trial:
 _SIZES = (20, 22, 24, 26, 28)
 _THREADS = (256, 1024)
 _ALL = (
-    Probe("copy", "bytes read and written, arrays side by side", "GB/s", _copy, (21, 26), (10,)),
+    Probe("copy", "bytes read and written when an array is copied", "GB/s", _copy, (21, 26), (10,)),
     Probe("random_reads", "4-byte reads in random places", "G/s", _random_reads, _SIZES, (10, 13)),
     Probe(
         *("random_bit_tests", "tests of single bits in random places of a bitmap", "G/s"),

@@ -172,9 +172,9 @@ _LEVELS_AT_A_TIME, _TINY_LEVELS = 1 << 20, 4
 wait of the other blocks is thus bounded. After more than ``_TINY_LEVELS`` tiny levels in a row, the kernel
 expects further tiny levels."""
 _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
-"""The number of blocks that can run at once, where trial launches found fewer than the driver reported. The
-first key is the device. The second key has the block size, the shared memory in bytes, and the macros of the
-build."""
+"""The number of blocks that can run at once, as trial launches found. It is stored only if it is smaller than
+the number that the driver reported. The first key is the device. The second key has the block size, the
+shared memory in bytes, and the macros of the build."""
 
 
 def num_entered(graph: DeviceGraph) -> int:

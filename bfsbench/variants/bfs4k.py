@@ -21,7 +21,8 @@ _LOCAL_QUEUE = 16
 _VARIABLES = 256
 """Bytes of shared memory that the static variables of the kernels take."""
 _NEVER = 2**31 - 1
-"""A degree higher than that of any vertex. As a limit for child kernels, it means that no vertex gets one."""
+"""A degree higher than that of any vertex. As a limit for child kernels, it means that no vertex gets a
+child kernel."""
 
 
 def _switch(name: str, part: str) -> Knob:
@@ -43,8 +44,8 @@ class Bfs4k(KernelVariant):
 
     These choices are not in the paper:
 
-    - Either all vertices of one degree go to child kernels, or none of them. So the share of such vertices
-      never exceeds K2.
+    - Child kernels expand either all vertices of one degree, or none of them. So they expand at most K2 per
+      cent of the vertices.
     - A warp that runs edge-discover takes fewer than 32 vertices when that keeps more warps busy.
     - The single-block kernel keeps the rows of the frontier in shared memory. It keeps the vertices of the
       frontier in global memory, where the multi-block kernel finds them.

@@ -69,8 +69,8 @@ class Cells:
 
 
 class _Labelling:
-    """The device arrays in which the kernel that grows parts records the part of each vertex (struct
-    ``labelling`` of grow_parts.cu)."""
+    """The device arrays of the struct ``labelling`` of grow_parts.cu. The kernel that grows parts records the
+    part of each vertex in these arrays."""
 
     def __init__(self, device: Device, num_vertices: int, most_labels: int) -> None:
         self.labels, self.ranks, self.queue = (device.empty(num_vertices, np.int32) for _ in range(3))
@@ -298,8 +298,8 @@ class Part(Struct):
 
 @dataclass(frozen=True)
 class GraphParts:
-    """The parts of a graph on the device. Each vertex has a number, its place. The places of one part are
-    consecutive, and the places of the next part follow."""
+    """The parts of a graph on the device. Each vertex has a number, its place. The vertices of a part have
+    consecutive places, and the next part begins at the next multiple of PLACES."""
 
     table: npt.NDArray[np.void]
     """An array on the host with one struct Part for each part of the graph."""

@@ -11,7 +11,7 @@ from bfsbench.variants.rules import Statistics, has_long_rows
 from bfsbench.variants.scan import PrefixSum
 
 _MAX_THREADS = 2**30
-"""Maximum number of threads of a launch. Kernels can count this number in 32 bits."""
+"""Maximum number of threads of a launch. A kernel can number so many threads with 32 bits."""
 
 
 class LinearWork(KernelVariant):

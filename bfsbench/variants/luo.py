@@ -106,7 +106,7 @@ class Luo(KernelVariant):
     @classmethod
     def auto_knobs(cls, statistics: Statistics) -> Mapping[str, KnobValue]:
         """Returns knob values for a graph. If the graph has hubs, they are split into several rows. If it has
-        long rows, each thread of a warp has its own queue."""
+        long rows, the threads of a warp append to different queues."""
         queues = {"W_FRONTIERS": 32} if has_long_rows(statistics) else {}
         return queues | ({"SPLIT_DEGREE": 16} if has_hubs(statistics) else {})
 

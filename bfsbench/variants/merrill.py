@@ -230,7 +230,7 @@ class Merrill(KernelVariant):
         """Wait until the queue of ``level`` is complete. Returns the level and the number of entries in its
         queue.
 
-        If ``level`` is None, the level is the one at which the resident blocks stopped. A queue that has lost
+        If ``level`` is None, it is the level at which the resident blocks stopped. A queue that has lost
         entries is rebuilt first. Raises KernelError if a resident block waited too long for other blocks.
         """
         state = self.state.read_struct()

@@ -261,9 +261,9 @@ def luo_scale_free(n: int, seed: int) -> EdgeList:
     """Returns the edges of a random graph in which one vertex in a thousand has degree 1000.
 
     All other vertices have degree 5, 6 or 7 with equal probability. Edge ends are matched at random
-    (configuration model), but no vertex is joined to itself. The few repeated edges stay and count. If the
-    sum of the degrees is odd, one vertex has one edge less. The graph is from Luo, Wong and Hwu, "An
-    effective GPU implementation of breadth-first search" (DAC 2010).
+    (configuration model), but no vertex is joined to itself. The few repeated edges stay, and count
+    for the degrees. If the sum of the degrees is odd, one vertex has one edge less. The graph is from Luo,
+    Wong and Hwu, "An effective GPU implementation of breadth-first search" (DAC 2010).
     """
     return EdgeList(*draw_edges("scale_free", n, _HUB_SPACING, _HUB_DEGREE, seed=seed), n, "each_once")
 

@@ -46,7 +46,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Figure(Column):
-    """A column with a measure of performance, such as a rate, and how to combine it over several sources."""
+    """A result column with a measure of performance, such as a rate. It says how to combine the values of
+    several sources."""
 
     kind: Literal["count", "number", "text"] = "number"
     harmonic: bool = False
@@ -109,9 +110,9 @@ class Problem(ABC):
         UsageError if the variant belongs to another family."""
 
     def other_sources(self, count: int) -> list[int]:
-        """Returns at most ``count`` sources, chosen so that a run from each takes about as much work as a run
-        from the source of this problem. They are random, so that no program can prepare for them. The list
-        is empty if the family has no such sources."""
+        """Returns at most ``count`` other sources. A run from any of them takes about as much work as a run
+        from the source of this problem. They are random, so that no program can prepare for them. The list is
+        empty unless the problem starts from one source."""
         return []
 
     @abstractmethod
@@ -179,8 +180,9 @@ class Family(ABC):
 
     @abstractmethod
     def problem(self, graph: Graph, source: int | None) -> Problem:
-        """Returns the problem for a graph and a source. Raises UsageError if the problem is not defined on
-        the graph, if it needs a source and ``source`` is None, or if it has no source and one is given."""
+        """Returns the problem for a graph and a source. ``source`` is None for a problem without a source.
+        Raises UsageError if the problem is not defined on the graph, or if it needs a source and has none, or
+        the reverse."""
 
     def path(self, links: npt.NDArray[np.int32] | None, source: int, target: int) -> Ids:
         """Returns the vertices of a path from ``source`` to ``target``, including both ends.
@@ -194,7 +196,7 @@ class Family(ABC):
     def foreign(self) -> type[ForeignProgram]:
         """Returns the base class for programs of other authors that solve this problem. Raises UsageError if
         the family accepts no such programs."""
-        raise UsageError(f"{self.title} take no programs of others")
+        raise UsageError(f"{self.title} accept no programs of other authors")
 
     def advice(self, rows: pd.DataFrame) -> Iterator[str]:
         """Yields warnings for readers of the best times in ``rows``. Each warning is one line."""

@@ -35,7 +35,7 @@ def require_matrix(graph: Graph) -> None:
     if graph.weights_unread:
         raise UsageError(
             f"{graph.full_name} has weights that were not read: say weights=read, or weights=ignore to make "
-            "every arc weigh 1 (behind a graph's name, ':weights=read')"
+            "every arc weigh 1 (after a graph's name: ':weights=read')"
         )
     if graph.weights is None or len(graph.weights) == 0:
         return

@@ -123,11 +123,11 @@ class KernelVariant(KernelProgram, SearchVariant):
     """The base class of breadth-first searches by CUDA kernels."""
 
     layers: ClassVar[tuple[str, ...]] = ()
-    """Names of the layers (such as one block, or all blocks) that run levels, for kernels that record levels
-    (see profile.cuh). The kernels have an enum of these names in a namespace ``layers``."""
+    """Names of the layers that run levels, such as one block or all blocks. Kernels that record levels (see
+    profile.cuh) need them. The kernels have an enum of these names in a namespace ``layers``."""
     times_levels: ClassVar[bool] = True
-    """False if the search runs several levels together. The profile then has one row for these levels, which
-    names the first of them."""
+    """False if the search runs several levels together. The profile then has one row for these levels, with
+    the number of the first level."""
     block_layers: ClassVar[tuple[str, ...]] = ()
     """The layers that run in a single block or cluster. Their levels need no barrier of the whole grid."""
     traffic: ClassVar[Traffic] = Traffic()
