@@ -59,8 +59,8 @@ _LAUNCH_REFUSED = (
 
 
 def device_error(message: str, *, out_of_memory: bool = False) -> DeviceError:
-    """Returns a DeviceError for a failure of the driver. The driver's message determines the error's
-    subclass."""
+    """Returns a DeviceError for a failure of the driver. ``out_of_memory`` and the driver's message determine
+    the error's subclass."""
     text = message.splitlines()[0]
     if out_of_memory:
         return DeviceOutOfMemoryError(text)
@@ -150,7 +150,7 @@ class Identity:
     driver: int
     """The CUDA version that NVIDIA's driver supports, as a number: 13000 means 13.0."""
     toolkit: str
-    """The CUDA version of the compiler, such as 13.0."""
+    """The CUDA version for which PyCUDA was built, or the version of NVRTC, such as 13.0."""
 
 
 class Driver(Protocol):

@@ -15,8 +15,8 @@ THROTTLE_REASONS = {
 
 
 class Telemetry:
-    """Reads clocks, energy and processes of one GPU through NVML. A value is empty if the package
-    nvidia-ml-py or NVIDIA's driver cannot provide it."""
+    """Reads clocks, energy and processes of one GPU through NVML. If the package nvidia-ml-py is missing, or
+    if NVML fails, texts are empty, the energy is None, and the number of processes is 0."""
 
     def __init__(self, pci_bus_id: str) -> None:
         self.driver = ""

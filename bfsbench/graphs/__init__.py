@@ -1,3 +1,3 @@
-"""Everything about graphs: the catalogue, downloads, file formats, generators, conversion, and the cache on
-disk.
+"""Contains the code for graphs: the catalogue, downloads, file formats, generators, conversion, and the cache
+on disk.
 """

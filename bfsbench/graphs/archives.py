@@ -140,7 +140,7 @@ def _zip_member(path: Path, archive: zipfile.ZipFile) -> tuple[str, IO[bytes]]:
 
 def _tar_member(path: Path, archive: tarfile.TarFile) -> tuple[str, IO[bytes]]:
     """Returns the name of the graph in a tar file, and a stream of its content. Raises InputError if the
-    archive is malformed, or if no member or several members may be the graph.
+    archive is malformed, or if it is not clear which member is the graph.
 
     The search ends at a member that is named like the archive and has the suffix of a graph file. The rest of
     the archive is then not unpacked.

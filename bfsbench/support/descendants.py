@@ -67,7 +67,7 @@ def kill_programs(pid: int) -> None:
 
 
 def signal_all(pids: Iterable[int], number: signal.Signals) -> None:
-    """Send a signal to processes. Processes that have already ended are ignored."""
+    """Send a signal to processes. Processes that have ended, and processes of other users, are ignored."""
     for pid in pids:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)

@@ -60,7 +60,7 @@ class Check:
     fix: str = ""
     """The command that installs or repairs the checked part. Empty if ``state`` is ok."""
     required: bool = True
-    """True if a use of bfsbench that depends on this part cannot run without it."""
+    """True if the use of bfsbench that the section describes is not possible without this part."""
 
 
 @dataclass(frozen=True)

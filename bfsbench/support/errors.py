@@ -125,8 +125,8 @@ class LaunchError(DeviceError):
 
 
 class KernelError(DeviceError):
-    """Raised if a kernel fails while it runs, or if a call of the driver fails for a reason without a class
-    of its own. The device's context may be unusable afterwards."""
+    """Raised if a kernel fails while it runs. Also raised if a call of NVIDIA's driver fails, unless the
+    launch was refused or memory is lacking. The device's context may be unusable afterwards."""
 
     status = "crash"
 

@@ -50,7 +50,8 @@ def all_variants() -> dict[str, type[Variant]]:
 
 
 def all_families() -> dict[str, Family]:
-    """Returns all families by name. A user's families are included if their modules could be loaded."""
+    """Returns all families by name. A user's family is included if its module could be loaded, and if no
+    other family has its name."""
     return dict(look().families)
 
 

@@ -522,6 +522,7 @@ class Adaptive(OneLaunchVariant):
 
     def _resident_blocks(self, probe: Launch, most: int) -> int:
         """Returns the largest number of blocks that all meet at the barrier. Trial launches find this number.
+        It is a multiple of the cluster size. Raises LaunchError if not even one cluster fits the device.
 
         ``most`` is the number of resident blocks that the driver reports. Fewer blocks may fit, because all
         blocks of a cluster must run on one group of multiprocessors.

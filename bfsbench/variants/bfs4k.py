@@ -30,7 +30,8 @@ def _switch(name: str, part: str) -> Knob:
 
 
 class SearchState(Struct):
-    """The state of a BFS-4K search in device memory. Kernels update it, and the host reads it."""
+    """The state of a BFS-4K search in device memory. Kernels update it, and the host reads it. The host also
+    clears the length of a queue before the queue is rebuilt."""
 
     _fields_: ClassVar = [("level", c_int), ("sizes", c_int * 3), ("children", c_int * 2)]
 
@@ -298,5 +299,5 @@ _HIGH_DEVIATION = 32
 """The lowest standard deviation of the degrees that counts as "high". It lies between web-Google (6.5), which
 the paper calls medium, and ForestFire (38.3)."""
 _HIGH_MODE = 2048
-"""Child kernels pay off if the maximum degree of the graph exceeds this number. The paper's Table 1 calls the
-maximum degree "mode"."""
+"""The preset ``auto`` uses child kernels if the maximum degree of the graph exceeds this number. The paper's
+Table 1 calls the maximum degree "mode"."""

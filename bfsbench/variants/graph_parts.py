@@ -1,5 +1,5 @@
-"""Cuts a graph into parts for the search ``resident_parts``. A part is a set of vertices whose rows fit a
-block's shared memory, together with the vertices around it (ghosts).
+"""Cuts a graph into parts for the search ``resident_parts``. A part is a set of vertices. The rows of these
+vertices, and of the vertices around the part (ghosts), together fit a block's shared memory.
 
 The device grows the parts from seed vertices. This module also splits vertices of high degree into several
 rows of bounded degree.
@@ -271,7 +271,7 @@ def split_rows(graph: Graph, degree: int) -> SplitRows:
 
 
 MOST_HOPS = 32
-"""The largest distance, in arcs, between a part and its ghosts. Ghosts are vertices around a part."""
+"""The largest allowed distance, in arcs, between a part and its ghosts. Ghosts are vertices around a part."""
 READERS = 32
 """Length of the list of parts that read a part's vertices. The first entry is the part itself. If the list is
 too short, its last entry stands for all parts."""
@@ -334,8 +334,8 @@ def parts_of(most_vertices: int, hops: int) -> Callable[[DeviceGraph], GraphPart
     """Returns a function that makes the parts of a graph. Pass this function to ``DeviceGraph.once``.
 
     A part has at most ``most_vertices`` own vertices, and ghosts that are up to ``hops`` arcs away. If
-    ``hops`` is 0, the function chooses this distance. The function raises LaunchError if a part with its
-    ghosts does not fit a block's shared memory.
+    ``hops`` is 0, the function chooses this distance. The distance is smaller if more ghosts do not fit a
+    block's shared memory. The function raises LaunchError if not even the distance 1 fits.
     """
 
     def graph_parts(graph: DeviceGraph) -> GraphParts:

@@ -29,7 +29,8 @@ _RESIDENT_KERNELS = {
 
 
 class SearchState(Struct):
-    """The state of a search in device memory. Kernels update it, and the host reads it."""
+    """The state of a search in device memory. Kernels update it, and the host reads it. The host also clears
+    the length of a queue before the queue is rebuilt."""
 
     _fields_: ClassVar = [
         ("sizes", c_ulonglong * 3),

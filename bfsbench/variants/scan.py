@@ -9,7 +9,7 @@ class PrefixSum:
 
     The variant's ``.cu`` file must include ``scan.cuh``, and is compiled with the knob ``TILE_SIZE``. The
     type of the elements is ``SCAN_TYPE`` of that file, by default int32. Calling the object issues one launch
-    if there is one tile. Otherwise each level of recursion issues two more launches.
+    if there is one tile. Each further level of recursion issues two more launches.
     """
 
     def __init__(self, variant: KernelVariant, array: Buffer, max_length: int, tile_size: int) -> None:

@@ -181,8 +181,8 @@ class Family(ABC):
     @abstractmethod
     def problem(self, graph: Graph, source: int | None) -> Problem:
         """Returns the problem for a graph and a source. ``source`` is None for a problem without a source.
-        Raises UsageError if the problem is not defined on the graph, or if it needs a source and has none, or
-        the reverse."""
+        Raises UsageError if the problem is not defined on the graph, if a source is missing, or if one is
+        given for a problem without a source."""
 
     def path(self, links: npt.NDArray[np.int32] | None, source: int, target: int) -> Ids:
         """Returns the vertices of a path from ``source`` to ``target``, including both ends.

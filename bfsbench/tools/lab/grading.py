@@ -3,7 +3,7 @@
 A grade is "passed", or the kinds of faults in the kernel, or the costs that are too high. It does not name
 the lines at fault, which the student has to find.
 
-The emulator counts the cost of a kernel exactly, whatever the machine. A cost is a sum over the memory
+The emulator counts the cost of a kernel exactly, whatever the machine. A cost is computed from the memory
 accesses of one search from one source. The emulator runs threads and blocks in the order of their indices.
 """
 

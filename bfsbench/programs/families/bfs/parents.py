@@ -68,8 +68,8 @@ class TreeFindings(Struct):
 
 
 class TreeCheck:
-    """Checks breadth-first trees of one graph on a device. It keeps the memory for the check: four words per
-    vertex.
+    """Checks breadth-first trees of one graph on a device. It keeps the memory for the check: about four
+    words per vertex.
 
     ``tails`` and ``heads`` are int32 arrays of at least ``num_edges`` elements. If ``both_ways``, they are
     undirected edges, each listed once. Otherwise they are arcs, and rules 3 and 4 are checked only in the
@@ -155,8 +155,8 @@ Parents = npt.NDArray[np.int32]
 
 
 class WrongParentsError(WrongResultError):
-    """Raised when parents break one of Graph500's rules. The message has the number of the rule and a
-    vertex."""
+    """Raised when parents break one of Graph500's rules, or when a parent is not a vertex. The message names
+    a vertex or an arc."""
 
 
 def breadth_first_tree(graph: Graph, source: int, search: SearchVariant) -> Paths:
@@ -184,8 +184,8 @@ def levels_of_tree(parents: Parents) -> Levels:
     """Returns the level of each vertex of a tree, int32[V]: the number of steps to the root. Pointer jumping
     counts the steps.
 
-    ``parents`` is int32[V]. A value that is not a vertex means that the vertex was not reached. If the
-    parents do not form a tree, the levels are meaningless.
+    ``parents`` is int32[V]. A vertex whose parent is not a vertex id counts as unreached. If the parents do
+    not form a tree, the levels are meaningless.
     """
     num_vertices = len(parents)
     reached = (parents >= 0) & (parents < num_vertices)

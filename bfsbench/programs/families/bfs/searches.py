@@ -32,8 +32,8 @@ UNREACHED = -1
 """The level of a vertex that a search has not reached. Kernels use this value too (``graph.cuh``)."""
 
 LEVEL_SCAN = Traffic(per_vertex=12, per_scan=4)
-"""Memory traffic of searches without a queue. In every level, they read all levels to find the vertices at
-the current level."""
+"""Memory traffic of searches without a queue. At every level, they read the levels of all vertices to find
+the vertices of the frontier."""
 
 
 class SearchVariant(Variant):
