@@ -6,6 +6,7 @@ source declares benign.
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,8 +27,8 @@ class HostFinding:
     """A fault in the host code of a CUDA program. No comment can declare it benign."""
 
     fault: str
-    """The kind of fault: ``host access``, ``bad copy``, ``uninitialised copy``, ``race between streams``,
-    ``leak``, ``unseen error`` or ``crash``."""
+    """The kind of fault: ``host access``, ``bad copy``, ``bad free``, ``uninitialised copy``, ``race between
+    streams``, ``leak``, ``unseen error`` or ``crash``."""
     what: str
     line: Line | None
     count: int
@@ -147,6 +148,10 @@ def cost_lines(report: ProgramReport) -> Iterator[str]:
         yield " ".join(f"{number:>11}" for number in row) + f"  {text}"
 
 
+_THREADS = re.compile(r"\([\d,]+\)|0x[0-9a-f]+|(?:threads?|lanes?|warp|for) \d+|\d+ (?:threads|others|have)")
+"""The parts of a message that differ between schedules: threads, lanes, masks and addresses."""
+
+
 @dataclass
 class Runs:
     """The results of several runs of a program."""
@@ -155,8 +160,9 @@ class Runs:
     """The exit code of each run."""
     findings: dict[tuple[object, ...], tuple[Finding | HostFinding, int]] = field(default_factory=dict)
     failures: Counter[str] = field(default_factory=Counter)
-    """For each error message of a failed kernel: the number of runs with this message. Faults in ``findings``
-    are not included."""
+    """For each error message of a failed kernel: the number of runs with this message, or with one that names
+    other threads. Faults in ``findings`` are not included."""
+    _first_failures: dict[str, str] = field(default_factory=dict)
 
     @property
     def clean(self) -> bool:
@@ -177,7 +183,9 @@ class Runs:
         for key, found in seen.items():
             first, runs = self.findings.get(key, (found, 0))
             self.findings[key] = (first, runs + 1)
-        self.failures.update(set(report.failures))
+        alike = {_THREADS.sub("", text): text for text in report.failures}
+        for kind, text in alike.items():
+            self.failures[self._first_failures.setdefault(kind, text)] += 1
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from bfsbench.cli import main
 from bfsbench.emulator.nvcc import build, cccl_options, parse
-from bfsbench.emulator.program_run import HostFinding, built, run
+from bfsbench.emulator.program_run import HostFinding, ProgramReport, Runs, built, run
 from bfsbench.support.errors import ToolchainError, UsageError
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -158,6 +158,13 @@ FOUND: dict[int, set[tuple[str, str | None]]] = {
     20: {("bad copy", "bad part")},
     21: {("uninitialised read", "sample")},
     22: {("leak", "array")},
+    27: {("bad free", "inside")},
+    28: {("bad free", "no host memory")},
+    29: {("bad free", "host memory")},
+    30: {("bad free", "again")},
+    31: {("bad copy", "freed")},
+    32: {("bad copy", "symbol")},
+    33: {("bad copy", "wide")},
     24: {("use after free", "sample")},
     25: {("race", "surface race")},
     26: {("stale read", "stale")},
@@ -172,6 +179,8 @@ def test_each_fault_is_found_at_its_line(faults: Path) -> None:
         assert found == {(fault, mark and line_of(mark)) for fault, mark in expected}, wanted
         assert report.status == 5
         assert report.clean == (not expected)
+    (failure,) = run(faults, ["34"], 1, quiet=True, stop=False).failures
+    assert "the launch is not cooperative" in failure
     stopped = run(faults, ["2"], 1, quiet=True, stop=True)
     assert len(stopped.findings) == 1
     by_itself = subprocess.run([str(faults), "1"], capture_output=True, text=True, check=False)
@@ -213,6 +222,15 @@ def test_a_pointer_to_no_buffer_is_told(faults: Path, fault: int, words: str) ->
 def test_a_destroyed_texture_is_refused(faults: Path) -> None:
     (failure,) = run(faults, ["23"], 1, quiet=True, stop=False).failures
     assert failure.endswith("tex2D: the object is destroyed")
+
+
+def test_failures_that_differ_in_their_threads_are_one() -> None:
+    runs = Runs()
+    for thread in (3, 17):
+        failure = f"kernel 'k', block (0,0,0), thread ({thread},0,0): divergent barrier: it waits at line 7"
+        runs.add(ProgramReport(failures=[failure]))
+    runs.add(ProgramReport(failures=["kernel 'k': divergent barrier: it waits at line 8"]))
+    assert list(runs.failures.values()) == [2, 1]
 
 
 def test_check_says_how_to_declare_a_race() -> None:

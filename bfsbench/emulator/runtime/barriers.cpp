@@ -47,7 +47,10 @@ Votes block_barrier(bool predicate, CallSite from, const void* site) {
     return {block.votes[parity], block.voters[parity]};
 }
 
+bool has_grid_barrier() { return worker->grid->cooperative; }
+
 void grid_barrier(CallSite from) {
+    if (!has_grid_barrier()) fail("the kernel waits for its grid, but the launch is not cooperative (line %d of %s)", from.line, from.file);
     Fiber& fiber = here();
     ResidentBlock& block = block_of(fiber);
     require_same_barrier(block, Wait::grid, from);

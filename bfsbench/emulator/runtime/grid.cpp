@@ -11,6 +11,7 @@ Grid::Grid(const Kernel& kernel, void (*entry)(), const LaunchShape& shape, void
       blocks(shape.grid),
       threads(shape.block),
       dynamic_shared(shape.shared),
+      cooperative(shape.cooperative),
       arguments(arguments),
       max_resident_(max_resident),
       clusters_(volume(shape.grid) / volume(kernel.cluster)) {

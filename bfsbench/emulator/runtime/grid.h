@@ -40,6 +40,7 @@ class Grid {
     void (*const entry)();
     const dim3 blocks, threads;
     const size_t dynamic_shared;
+    const bool cooperative;
     void** const arguments;
 
     void join();

@@ -194,7 +194,9 @@ cudaError_t ProgramDevice::launch(const Kernel& kernel, const LaunchShape& shape
         working.lock();
         machine.watch->begin_operation(number_of(shape.stream), {kernel.name, from, nullptr, true});
     }
-    std::string failure = machine.launch(kernel, shape, arguments);
+    LaunchShape wanted = shape;
+    wanted.cooperative = cooperative;
+    std::string failure = machine.launch(kernel, wanted, arguments);
     if (failure.empty()) return cudaSuccess;
     say(failure);
     bool went_on = machine.watch && machine.watch->goes_on && machine.watch->findings().size() > before;
@@ -242,7 +244,10 @@ cudaError_t ProgramDevice::copy(void* to, const void* from, size_t bytes, cudaMe
     bool wrong = kind != cudaMemcpyDefault && ((to_host && memory.has(to)) || (from_host && memory.has(from)));
     if (wrong) return refuse("the direction does not fit the pointers", cudaErrorInvalidValue);
     for (const void* side : {static_cast<const void*>(to), from}) {
-        if (!reaches(side, bytes)) return refuse(std::to_string(bytes) + " bytes reach outside of a buffer", cudaErrorInvalidValue);
+        if (reaches(side, bytes)) continue;
+        bool is_buffer = machine.buffers.at(static_cast<const char*>(side)).second != nullptr;
+        const char* where = is_buffer ? " bytes reach outside of a buffer" : " bytes, of memory that is not allocated or was freed";
+        return refuse(std::to_string(bytes) + where, cudaErrorInvalidValue);
     }
     bool is_result = machine.watch && memory.has(from) && !memory.has(to);
     if (is_result && !machine.buffers.is_written(static_cast<const char*>(from), bytes)) {
@@ -278,6 +283,12 @@ void calls_from(CallSite from) { api_call = from; }
 Call::Call(const char* name, const void* site, bool is_async, cudaStream_t stream)
     : name(name), site(api_call.file ? nullptr : site), is_async(is_async), stream(stream), from(api_call) {
     api_call = {};
+}
+
+cudaError_t refuse_symbol(size_t size, size_t bytes) {
+    Call call("a copy of a symbol", nullptr);
+    ProgramDevice::get().find("bad copy", std::to_string(bytes) + " bytes reach outside of a symbol of " + std::to_string(size) + " bytes", call.from, call.site);
+    return ProgramDevice::get().note(cudaErrorInvalidValue);
 }
 
 void ProgramDevice::find(const char* kind, const std::string& what, CallSite from, const void* site) {

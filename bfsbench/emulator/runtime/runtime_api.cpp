@@ -205,7 +205,9 @@ API cudaError_t cudaProfilerStop() { return noted(cudaSuccess); }
 
 static cudaError_t take(void** place, size_t bytes, const Call& call) {
     if (!place) return noted(cudaErrorInvalidValue);
-    *place = bytes ? device().memory.take(bytes) : nullptr;
+    *place = nullptr;
+    if (device().sticky != cudaSuccess) return noted(device().sticky);
+    if (bytes) *place = device().memory.take(bytes);
     if (*place) device().remember(*place, call);
     return unless(bytes && !*place, cudaErrorMemoryAllocation);
 }
@@ -240,21 +242,34 @@ API cudaError_t cudaMalloc3D(cudaPitchedPtr* place, cudaExtent extent) {
     place->ysize = extent.height;
     return cudaMallocPitch(&place->ptr, &place->pitch, extent.width, extent.height * extent.depth);
 }
+// Ends a call that has freed the memory at `place`, or that cannot free it.
+static cudaError_t freed(bool is_freed, const void* place, const Call& call) {
+    if (is_freed) return noted(cudaSuccess);
+    bool is_inside = device().machine.buffers.at(static_cast<const char*>(place)).second != nullptr;
+    bool is_its_memory = is_inside || device().memory.has(place);
+    const char* what = is_inside ? "of an address inside of an allocation, or of another kind of memory"
+                     : is_its_memory ? "of memory that is not allocated; perhaps it was freed before" : "of memory that CUDA has not allocated";
+    device().find("bad free", what, call.from, call.site);
+    return noted(cudaErrorInvalidValue);
+}
 static cudaError_t free_place(void* place, const Call& call) {
     if (!place) return noted(cudaSuccess);
     device().before_free(place, call);
-    return unless(!device().memory.give_back(place) && !emu::shared_free(place));
+    return freed(device().memory.give_back(place) || emu::shared_free(place), place, call);
 }
 API cudaError_t cudaFree(void* place) { return free_place(place, Call(__func__, EMU_SITE)); }
 API cudaError_t cudaFreeAsync(void* place, cudaStream_t stream) { return free_place(place, Call(__func__, EMU_SITE, true, stream)); }
-API cudaError_t cudaFreeHost(void* place) { return unless(place && !emu::shared_free(place)); }
+API cudaError_t cudaFreeHost(void* place) { return place ? freed(emu::shared_free(place), place, Call(__func__, EMU_SITE)) : noted(cudaSuccess); }
 
 API cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) { return device().copy(to, from, bytes, kind, Call(__func__, EMU_SITE)); }
 API cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
     return device().copy(to, from, bytes, kind, Call(__func__, EMU_SITE, true, stream));
 }
 static cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind, const Call& call) {
-    if (width > to_pitch || width > from_pitch) return noted(cudaErrorInvalidPitchValue);
+    if (width > to_pitch || width > from_pitch) {
+        device().find("bad copy", std::to_string(width) + " bytes of a row, which is more than the distance between rows", call.from, call.site);
+        return noted(cudaErrorInvalidPitchValue);
+    }
     for (size_t row = 0; row < height; ++row) {
         auto* source = static_cast<const char*>(from) + row * from_pitch;
         if (cudaError_t error = device().copy(static_cast<char*>(to) + row * to_pitch, source, width, kind, call)) return error;

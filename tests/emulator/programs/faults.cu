@@ -1,4 +1,5 @@
 // One fault each, chosen by its number.
+#include <cooperative_groups.h>
 #include <cstdio>
 #include <cstdlib>
 
@@ -82,6 +83,23 @@ int overflow(int depth) {
     return overflow(depth + 1) + room[0];
 }
 
+__constant__ int symbol[4];
+__global__ void waits_for_all() { cooperative_groups::this_grid().sync(); }
+
+// Frees what cannot be freed, and copies what reaches too far.
+void frees_and_copies(int wanted, int *x, int *host) {
+    int *other;
+    cudaMalloc(&other, 64);
+    if (wanted == 27) cudaFree(other + 1);  // inside
+    if (wanted == 28) cudaFreeHost(other);  // no host memory
+    if (wanted == 29) cudaFree(host);       // host memory
+    cudaFree(other);
+    if (wanted == 30) cudaFree(other);                                              // again
+    if (wanted == 31) cudaMemcpy(other, host, 4, cudaMemcpyHostToDevice);           // freed
+    if (wanted == 32) cudaMemcpyToSymbol(symbol, host, 32);                         // symbol
+    if (wanted == 33) cudaMemcpy2D(x, 8, host, 4, 8, 2, cudaMemcpyHostToDevice);    // wide
+}
+
 int main(int argc, char **argv) {
     int *x, host[32] = {};
     cudaMalloc(&x, 64);  // leak
@@ -101,7 +119,9 @@ int main(int argc, char **argv) {
     if (wanted == 14) computes<<<1, 32>>>(1, x);
     if (wanted == 15) right<<<1, 64>>>(host);
     if (wanted == 16) right<<<1, 64>>>(nullptr);
-    if (wanted >= 17) textures(wanted, reinterpret_cast<float *>(x));
+    if (wanted >= 27 && wanted < 34) frees_and_copies(wanted, x, host);
+    if (wanted == 34) waits_for_all<<<2, 32>>>();
+    if (wanted >= 17 && wanted < 27) textures(wanted, reinterpret_cast<float *>(x));
     right<<<1, 64>>>(x);
     if (wanted != 8) cudaFree(x);
     printf("done\n");

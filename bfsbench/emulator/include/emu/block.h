@@ -19,6 +19,8 @@ struct Votes {
 EMU_API Votes block_barrier(bool predicate, CallSite from, const void* site);
 
 EMU_API void grid_barrier(CallSite from);
+// Returns whether the kernel may wait for the whole grid.
+EMU_API bool has_grid_barrier();
 
 EMU_API void cluster_arrive();
 EMU_API void cluster_wait(CallSite from);

@@ -160,7 +160,7 @@ inline T exclusive_scan(const lane_group& group, T value, Operation operation = 
 
 class grid_group {
   public:
-    bool is_valid() const { return true; }
+    bool is_valid() const { return emu::has_grid_barrier(); }
     EMU_OWN void sync(emu::CallSite from = EMU_HERE) const {
         emu::note_barrier(EMU_SITE);
         emu::grid_barrier(from);

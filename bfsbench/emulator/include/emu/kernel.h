@@ -155,6 +155,7 @@ struct LaunchShape {
     dim3 grid, block;
     size_t shared;
     cudaStream_t stream;
+    bool cooperative = true;  // false if the kernel may not wait for the whole grid
     LaunchShape(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stream = nullptr)
         : grid(grid), block(block), shared(shared), stream(stream) {}
 };

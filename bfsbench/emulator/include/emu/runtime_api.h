@@ -225,6 +225,8 @@ inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = 0) { ret
 namespace emu __attribute__((visibility("default"))) {
 // Stores the source line of a call, for the function of the runtime API that is called next.
 void calls_from(CallSite from);
+// Reports a copy of `bytes` bytes that reaches outside of a symbol of `size` bytes. Returns the error.
+cudaError_t refuse_symbol(size_t size, size_t bytes);
 cudaError_t launch_by_pointer(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream, bool cooperative);
 cudaError_t attributes_of(cudaFuncAttributes* attributes, const void* kernel);
 cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int value);
@@ -282,26 +284,26 @@ template <class T> cudaError_t cudaMallocAsync(T** place, size_t bytes, cudaStre
 template <class T> void* emu_symbol(const T& symbol) { return const_cast<void*>(reinterpret_cast<const volatile void*>(&symbol)); }
 template <class T>
 cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* source, size_t bytes, size_t offset = 0, cudaMemcpyKind kind = cudaMemcpyHostToDevice, emu::CallSite from = EMU_HERE) {
-    if (offset + bytes > sizeof symbol) return cudaErrorInvalidValue;
     emu::calls_from(from);
+    if (offset + bytes > sizeof symbol) return emu::refuse_symbol(sizeof symbol, bytes);
     return cudaMemcpy(static_cast<char*>(emu_symbol(symbol)) + offset, source, bytes, kind);
 }
 template <class T>
 cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t offset = 0, cudaMemcpyKind kind = cudaMemcpyDeviceToHost, emu::CallSite from = EMU_HERE) {
-    if (offset + bytes > sizeof symbol) return cudaErrorInvalidValue;
     emu::calls_from(from);
+    if (offset + bytes > sizeof symbol) return emu::refuse_symbol(sizeof symbol, bytes);
     return cudaMemcpy(to, static_cast<char*>(emu_symbol(symbol)) + offset, bytes, kind);
 }
 template <class T>
 cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* source, size_t bytes, size_t offset, cudaMemcpyKind kind, cudaStream_t stream = nullptr, emu::CallSite from = EMU_HERE) {
-    if (offset + bytes > sizeof symbol) return cudaErrorInvalidValue;
     emu::calls_from(from);
+    if (offset + bytes > sizeof symbol) return emu::refuse_symbol(sizeof symbol, bytes);
     return cudaMemcpyAsync(static_cast<char*>(emu_symbol(symbol)) + offset, source, bytes, kind, stream);
 }
 template <class T>
 cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset, cudaMemcpyKind kind, cudaStream_t stream = nullptr, emu::CallSite from = EMU_HERE) {
-    if (offset + bytes > sizeof symbol) return cudaErrorInvalidValue;
     emu::calls_from(from);
+    if (offset + bytes > sizeof symbol) return emu::refuse_symbol(sizeof symbol, bytes);
     return cudaMemcpyAsync(to, static_cast<char*>(emu_symbol(symbol)) + offset, bytes, kind, stream);
 }
 template <class T> cudaError_t cudaGetSymbolAddress(void** place, const T& symbol) { return *place = emu_symbol(symbol), cudaSuccess; }
