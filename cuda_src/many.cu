@@ -309,8 +309,8 @@ __device__ __forceinline__ void pull_piece(const many_graph &graph, const many_r
     if (my_team() == 0 && found.any()) rows.reach(level + 1, some.vertex, found);
 }
 
-__device__ __forceinline__ void pull_long_lists(const many_graph &graph, const many_rows &rows, int level,
-                                               const chunk &active) {
+__device__ __forceinline__ void pull(const many_graph &graph, const many_rows &rows, int level) {
+    const chunk active = active_searches(rows, level);
     piece next = {};
     unsigned i = my_warp();
     if (i < graph.num_in_pieces) next = graph.in_pieces[i];
@@ -320,11 +320,6 @@ __device__ __forceinline__ void pull_long_lists(const many_graph &graph, const m
         if (i < graph.num_in_pieces) next = graph.in_pieces[i];
         pull_piece(graph, rows, level, active, one);
     }
-}
-
-__device__ __forceinline__ void pull(const many_graph &graph, const many_rows &rows, int level) {
-    const chunk active = active_searches(rows, level);
-    pull_long_lists(graph, rows, level, active);
     pull_short_lists(graph, rows, level, active);
 }
 

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, ClassVar
 from bfsbench.entries import build, packages
 from bfsbench.entries.declaration import Entry
 from bfsbench.entries.process import Process, Reply, device_memory_used, forget, round_trip_ms, running
-from bfsbench.programs import Clock, ForeignProgram
+from bfsbench.programs import Clock, ForeignProgram, OwnClock
 from bfsbench.programs.families import DEFAULT, families_here
 from bfsbench.support.errors import DeviceError, LaunchError, WrongResultError, plural
 from bfsbench.support.machine import usable_cores
@@ -91,22 +91,6 @@ _Times = list[tuple[float, float]]
 """A pair of times in ms for each search: its untimed part, and its time by the host's clock."""
 
 
-class _EntryClock:
-    """Returns the time of the last search. The clock that the entry declares has measured this time."""
-
-    def __init__(self, variant: EntryVariant) -> None:
-        self._variant = variant
-
-    def wait(self) -> None:
-        """Do nothing, because a search has ended when its reply arrives."""
-
-    def start(self) -> None:
-        self._variant.took_ms = 0.0
-
-    def stop(self) -> float:
-        return self._variant.took_ms
-
-
 class EntryVariant(ForeignProgram):
     """The base class of variants that run programs of other authors. ``variant_of`` makes one subclass per
     entry.
@@ -158,7 +142,7 @@ class EntryVariant(ForeignProgram):
         yield " ".join(packages.versions(entry)).encode()
 
     def clock(self) -> Clock:
-        return _EntryClock(self)
+        return OwnClock(self)
 
     def prepare(self) -> None:
         """Start the program and let it prepare the graph, unless it still runs for an earlier variant. Raises

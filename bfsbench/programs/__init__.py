@@ -14,6 +14,7 @@ from bfsbench.programs.variant import (
     KernelSetup as KernelSetup,
     Knob as Knob,
     KnobValue as KnobValue,
+    OwnClock as OwnClock,
     Traffic as Traffic,
     Variant as Variant,
 )

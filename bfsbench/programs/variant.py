@@ -134,6 +134,22 @@ class HostClock:
         return (time.perf_counter() - self._started) * 1e3
 
 
+class OwnClock:
+    """A clock that returns ``took_ms`` of a variant, which measures its own time."""
+
+    def __init__(self, variant: Variant) -> None:
+        self._variant = variant
+
+    def wait(self) -> None:
+        """Do nothing, because a variant that measures its own time also waits for its earlier work."""
+
+    def start(self) -> None:
+        self._variant.took_ms = 0.0
+
+    def stop(self) -> float:
+        return self._variant.took_ms
+
+
 class DeviceClock:
     """Measures the time of GPU work with one device event before it and one after it."""
 
@@ -191,6 +207,8 @@ class Variant(ABC):
     chooses them itself."""
     usual_block: ClassVar[int] = 256
     """Default number of threads per block."""
+    took_ms: float = 0.0
+    """Time in ms that counts since the last run began. Only variants with an OwnClock set it."""
     preprocess_ms: float = 0.0
     """Time in ms to preprocess the graph for this algorithm. It is 0 for most algorithms. If several searches
     share a preprocessed graph (``DeviceGraph.once``), each reports the time of the first preprocessing."""

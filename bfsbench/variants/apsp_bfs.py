@@ -3,20 +3,15 @@ each vertex."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from bfsbench.graphs.graph import Graph
-from bfsbench.programs.families.apsp.matrix import INFINITY
-from bfsbench.programs.families.closeness.variants import FIELDS
+from bfsbench.programs.families.apsp.matrix import INFINITY, Matrix
 from bfsbench.support.errors import LaunchError
 from bfsbench.variants.base import HostAllPairs, KernelAllPairs, Knob
-from bfsbench.variants.cpu_many import ALPHA, BITS, GROUPED, THREADS, ManySearches
-from bfsbench.variants.many import SHORT, STRUCTS, WIDTHS, Passes, long_rows
-
-if TYPE_CHECKING:
-    from bfsbench.programs.families.apsp.matrix import Matrix
+from bfsbench.variants.cpu_many import ALPHA, BITS, GROUPED, ManySearches
+from bfsbench.variants.cpu_parallel import THREADS
+from bfsbench.variants.many import SHORT, STRUCTS, WIDTHS, Passes, graph_members
 
 
 def require_unweighted(name: str, graph: Graph) -> None:
@@ -53,13 +48,8 @@ class ApspBfs(KernelAllPairs):
     check_knobs = ({"WIDTH": 64},)
 
     def defines(self) -> dict[str, int | str]:
-        return {
-            **super().defines(),
-            "BITS": int(self.knob["WIDTH"]),
-            "DISTANCES": 1,
-            "PULL_SHARE": 8,
-            "SHORT": SHORT,
-        }
+        macros = {"BITS": int(self.knob["WIDTH"]), "DISTANCES": 1, "PULL_SHARE": 8, "SHORT": SHORT}
+        return {**super().defines(), **macros}
 
     def prepare(self) -> None:
         """Compile the kernel and bind it to launches that together search from all vertices. Raises
@@ -67,8 +57,8 @@ class ApspBfs(KernelAllPairs):
         require_unweighted(self.name, self.host_graph)
         super().prepare()
         every = np.arange(self.num_vertices, dtype=np.int32)
-        pieces = long_rows(self)
-        self.passes = Passes(self, int(self.knob["WIDTH"]), every, pieces, self.matrix, self.pitch)
+        bits, members = int(self.knob["WIDTH"]), graph_members(self)
+        self.passes = Passes(self, bits, every, members, distances=self.matrix, pitch=self.pitch)
 
     def solve(self) -> None:
         self.passes.run()
@@ -99,14 +89,13 @@ class CpuApspBfs(HostAllPairs):
         size = self.graph.num_vertices
         self.matrix = np.empty((size, size), np.int32)
         self.sources = np.arange(size, dtype=np.int32)
-        self.found = np.zeros(size, [*FIELDS])
         self.searches = ManySearches(self.graph, self.knob, size)
 
     def reset(self) -> None:
         self.matrix.fill(INFINITY)
 
     def solve(self) -> None:
-        self.searches.run(self.sources, self.found, self.matrix)
+        self.searches.run(self.sources, self.matrix)
 
     def next_hops(self) -> Matrix:
         return hops_of(self.graph, self.matrix)

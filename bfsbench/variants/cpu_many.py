@@ -4,31 +4,23 @@ sources at once."""
 from __future__ import annotations
 
 import ctypes
-import weakref
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from bfsbench.graphs.graph import Graph, Ids
-from bfsbench.programs.families.closeness.variants import HostCloseness, bits_for
+from bfsbench.programs.families.closeness.variants import FIELDS, ClosenessVariant, Measures, bits_for
 from bfsbench.support.errors import LaunchError, size_text
 from bfsbench.support.machine import available_memory, usable_cores
 from bfsbench.support.toolchain import library
-from bfsbench.variants.base import Knob, KnobValue
+from bfsbench.variants.base import HostProgram, Knob, KnobValue
+from bfsbench.variants.cpu_parallel import THREADS
 
 _WIDTHS = (64, 128, 256, 512)
-BITS = Knob(
-    "BITS",
-    0,
-    "sources of a pass; 0: the most that leave each core a pass and fit into half of the memory",
-    choices=(0, *_WIDTHS),
-)
-THREADS = Knob(
-    "THREADS",
-    0,
-    "threads, but at most one for each core the process may use; 0: one for each",
-    minimum=0,
-    maximum=1024,
-)
+BITS = Knob("BITS", 0, "sources of a pass; 0: as sources, cores and memory allow", choices=(0, *_WIDTHS))
 GROUPED = Knob("GROUPED", 1, "1: a pass takes sources near each other; 0: as they are listed", choices=(0, 1))
 ALPHA = Knob(
     "ALPHA",
@@ -37,29 +29,38 @@ ALPHA = Knob(
     minimum=0,
     maximum=1e12,
 )
+_GRAPH = ("row_offsets", "column_indices", "column_offsets", "row_indices")
+_ARRAYS = (*_GRAPH, "sources", "rows", "queues", "states", "measures", "distances", "order")
 
 
 class _Arguments(ctypes.Structure):
-    """The struct ``ManyArguments`` of native/cpu_many.cpp."""
+    """The struct ``Arguments`` of native/cpu_many.cpp."""
 
     _fields_ = (
         ("num_vertices", ctypes.c_int64),
-        ("row_offsets", ctypes.c_void_p),
-        ("column_indices", ctypes.c_void_p),
-        ("column_offsets", ctypes.c_void_p),
-        ("row_indices", ctypes.c_void_p),
-        ("bits", ctypes.c_int32),
-        ("threads", ctypes.c_int32),
-        ("grouped", ctypes.c_int32),
+        *((name, ctypes.c_void_p) for name in _ARRAYS),
         ("alpha", ctypes.c_double),
+        *((name, ctypes.c_int32) for name in ("num_sources", "bits", "threads")),
     )
 
 
-def threads_of(knobs: Mapping[str, KnobValue]) -> int:
-    """Returns the number of threads that run passes: the value of the knob THREADS, but at most one thread
-    per usable core. The value 0 gives one thread per usable core."""
-    cores = usable_cores()
-    return min(int(knobs["THREADS"]) or cores, cores)
+def _call(graph: Graph, sources: Ids, arrays: Mapping[str, Any], **settings: float) -> None:
+    """Call native/cpu_many.cpp. ``arrays`` and ``settings`` have members of its struct. Raises LaunchError
+    when the system refuses memory or threads."""
+    given = {**{name: getattr(graph, name) for name in _GRAPH}, "sources": sources, **arrays}
+    places = {name: array.ctypes.data for name, array in given.items()}
+    members: Any = {"num_vertices": graph.num_vertices, "num_sources": len(sources), **places, **settings}
+    if library("cpu_many").many(ctypes.byref(_Arguments(**members)), graph.row_offsets.dtype.itemsize):
+        raise LaunchError("the system refused the searches memory or threads: lower THREADS")
+
+
+def near_each_other(graph: Graph, sources: Ids, bits: int) -> npt.NDArray[np.int64]:
+    """Returns an order of the sources, int64[S], as indices into ``sources``. Each pass takes ``bits``
+    sources, and these are near each other in the graph."""
+    order = np.arange(len(sources))
+    if len(sources) > bits:
+        _call(graph, sources, {"order": order}, bits=bits)
+    return order
 
 
 def memory_of(num_vertices: int, threads: int, bits: int) -> int:
@@ -71,6 +72,14 @@ def memory_of(num_vertices: int, threads: int, bits: int) -> int:
     return num_vertices * (threads * (3 * bits // 8 + 9) + 16)
 
 
+def passes_of(num_vertices: int, sources: int, knobs: Mapping[str, KnobValue]) -> tuple[int, int]:
+    """Returns the number of threads that run passes, and the number of sources of a pass."""
+    cores = usable_cores()
+    threads = min(int(knobs["THREADS"]) or cores, cores)
+    taken = partial(memory_of, num_vertices, threads)
+    return threads, int(knobs["BITS"]) or bits_for(_WIDTHS, sources, threads, taken, available_memory())
+
+
 class ManySearches:
     """Runs the searches of ``native/cpu_many.cpp`` on one graph, with given knob values. Each call of ``run``
     may have other sources.
@@ -79,49 +88,34 @@ class ManySearches:
     """
 
     def __init__(self, graph: Graph, knobs: Mapping[str, KnobValue], sources: int) -> None:
-        threads = threads_of(knobs)
-        self.bits = int(knobs["BITS"]) or width(graph.num_vertices, threads, sources)
-        self.bytes_source = memory_of(graph.num_vertices, threads, self.bits) / (threads * self.bits)
-        self._graph = graph
-        rows = ("row_offsets", "column_indices", "column_offsets", "row_indices")
-        arguments = _Arguments(
-            num_vertices=graph.num_vertices,
-            bits=self.bits,
-            threads=threads,
-            grouped=int(knobs["GROUPED"]),
-            alpha=float(knobs["ALPHA"]),
-            **{name: getattr(graph, name).ctypes.data for name in rows},
-        )
-        native = library("cpu_many")
-        native.many_create.restype = ctypes.c_void_p
-        made = native.many_create(ctypes.byref(arguments), graph.row_offsets.dtype.itemsize)
-        if made is None:
-            raise LaunchError(f"the system refused searches of {self.bits} sources their memory: lower BITS")
-        self._searches = ctypes.c_void_p(made)
-        self._run = native.many_run
-        weakref.finalize(self, native.many_destroy, self._searches)
+        size, self._graph, self._grouped = graph.num_vertices, graph, bool(knobs["GROUPED"])
+        threads, bits = passes_of(size, sources, knobs)
+        self._settings = {"threads": threads, "bits": bits, "alpha": float(knobs["ALPHA"])}
+        self.bytes_source = memory_of(size, threads, bits) / (threads * bits)
+        try:
+            rows = np.empty(threads * size * 3 * bits // 8 + 64, np.uint8)
+            queues, states = np.empty(threads * size * 2, np.int32), np.empty(threads * size, np.uint8)
+        except MemoryError as error:
+            raise LaunchError(f"the system refused memory for {bits} sources a pass: lower BITS") from error
+        # A row begins at a cache line.
+        self._memory = {"rows": rows[-rows.ctypes.data % 64 :], "queues": queues, "states": states}
 
-    def run(self, sources: Ids, measures: Any, distances: Any = None) -> None:
-        """Search from distinct sources, int32[S]. Writes one result per source to ``measures``. Also writes
-        the distances to ``distances``, int32[S, V], unless it is None. Raises LaunchError when the system
-        refuses memory or threads."""
-        places = (None if array is None else array.ctypes.data for array in (measures, distances))
-        number = ctypes.c_int64(len(sources))
-        source_place = ctypes.c_void_p(sources.ctypes.data)
-        if self._run(self._searches, source_place, number, *map(ctypes.c_void_p, places)):
-            raise LaunchError("the system refused the searches memory or threads: lower THREADS")
+    def run(self, sources: Ids, distances: npt.NDArray[np.int32] | None = None) -> Measures:
+        """Search from distinct sources, int32[S]. Returns the results, in the order of the sources. Also
+        writes the distances from each source to its row of ``distances``, int32[V, V], unless it is None.
+        Raises LaunchError when the system refuses memory or threads."""
+        bits = int(self._settings["bits"]) if self._grouped else len(sources)
+        order, found = near_each_other(self._graph, sources, bits), np.zeros(len(sources), [*FIELDS])
+        arrays = {
+            **self._memory,
+            "measures": found,
+            **({} if distances is None else {"distances": distances}),
+        }
+        _call(self._graph, sources[order], arrays, **self._settings)
+        return found[np.argsort(order)]
 
 
-def width(num_vertices: int, threads: int, sources: int) -> int:
-    """Returns the number of sources that one pass serves by default, that is, if the knob BITS is 0."""
-
-    def taken(bits: int) -> int:
-        return memory_of(num_vertices, threads, bits)
-
-    return bits_for(_WIDTHS, sources, threads, taken, available_memory())
-
-
-class CpuMany(HostCloseness):
+class CpuMany(HostProgram, ClosenessVariant):
     """The multi-source search of Then et al., with one bit per source. Each core runs its own passes, and the
     passes share only the graph.
 
@@ -147,19 +141,17 @@ class CpuMany(HostCloseness):
         library("cpu_many")
 
     def reset(self, sources: Ids) -> None:
-        super().reset(sources)
         if self.searches is None:
             self.searches = ManySearches(self.graph, self.knob, len(sources))
             self.bytes_source = self.searches.bytes_source
 
     def solve(self, sources: Ids) -> None:
         assert self.searches is not None
-        self.searches.run(sources, self.found)
+        self.found = self.searches.run(sources)
 
     @classmethod
     def memory_note(cls, num_vertices: int, sources: int | None, knobs: Mapping[str, KnobValue]) -> str:
-        threads = threads_of(knobs)
-        bits = int(knobs["BITS"]) or width(num_vertices, threads, sources or num_vertices)
+        threads, bits = passes_of(num_vertices, sources or num_vertices, knobs)
         taken = size_text(memory_of(num_vertices, threads, bits))
         formula = f"V (THREADS (3 BITS / 8 + 9) + 16) bytes = {taken} beside the graph"
         return f"{formula}, with BITS = {bits}, THREADS = {threads}"

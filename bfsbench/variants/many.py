@@ -3,31 +3,29 @@ once."""
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Mapping
 from ctypes import c_double, c_int, c_longlong, c_uint, c_ulonglong, c_void_p
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.backends.base import Buffer, Struct
+from bfsbench.backends.base import Struct
 from bfsbench.graphs.ball import neighbours
 from bfsbench.graphs.graph import Graph, Ids, Offsets
 from bfsbench.programs.families.bfs.layouts import GridBarrier
-from bfsbench.programs.families.closeness.variants import ClosenessVariant, bits_for
+from bfsbench.programs.families.closeness.variants import FIELDS, ClosenessVariant, bits_for
 from bfsbench.support.errors import KernelError, size_text
-from bfsbench.support.toolchain import library
 from bfsbench.variants.base import KernelProgram, KernelSetup, Knob, KnobValue
+from bfsbench.variants.cpu_many import near_each_other
 from bfsbench.variants.prepared_rows import likely_parents_first
-
-if TYPE_CHECKING:
-    from bfsbench.programs.families.closeness.variants import Measures as Answer
 
 WIDTHS = (64, 128, 256, 512, 1024)
 SHORT, PIECE = 8, 1024
 """A row of more than ``SHORT`` arcs is cut into pieces of at most ``PIECE`` arcs (see many.cu). Both are
 defaults of knobs."""
+_COMPILED: dict[str, Any] = {"minimum": 0, "maximum": 2**20, "compile_time": True}
 _MAX_POLLS = 1 << 27
 """How often a block polls the barrier before it gives up. The limit is reached after a minute or more."""
 
@@ -35,12 +33,7 @@ _MAX_POLLS = 1 << 27
 class Measures(Struct):
     """The struct ``measures`` of many.cu: the results of the search from one source."""
 
-    _fields_: ClassVar = [
-        ("reached", c_longlong),
-        ("distance_sum", c_longlong),
-        ("harmonic", c_double),
-        ("eccentricity", c_longlong),
-    ]
+    _fields_: ClassVar = [(name, c_double if kind == "f8" else c_longlong) for name, kind in FIELDS]
 
 
 class ManyState(Struct):
@@ -58,12 +51,8 @@ class ManyGraph(Struct):
     """The graph as an argument of the kernel: CSR, CSC, and the pieces into which long rows are cut."""
 
     _fields_: ClassVar = [
-        ("row_offsets", c_void_p),
-        ("column_indices", c_void_p),
-        ("column_offsets", c_void_p),
-        ("row_indices", c_void_p),
-        ("out_pieces", c_void_p),
-        ("in_pieces", c_void_p),
+        *((name, c_void_p) for name in ("row_offsets", "column_indices", "column_offsets", "row_indices")),
+        *((name, c_void_p) for name in ("out_pieces", "in_pieces")),
         ("num_edges", c_longlong),
         *((name, c_int) for name in ("num_vertices", "num_out_pieces", "num_in_pieces")),
     ]
@@ -95,22 +84,23 @@ def pieces_of(offsets: Offsets, short: int, most: int) -> Offsets:
     counts = -(-lengths[long] // most)
     vertices = np.repeat(long, counts)
     numbers = np.arange(len(vertices)) - np.repeat(np.cumsum(counts) - counts, counts)
+    begins = offsets[vertices] + most * numbers
+    ends = np.minimum(begins + most, offsets[vertices + 1])
     pieces = np.empty_like(offsets, shape=(len(vertices), 3))
-    pieces[:, 0] = offsets[vertices] + most * numbers
-    pieces[:, 1] = np.minimum(pieces[:, 0].astype(np.int64) + most, offsets[vertices + 1])
-    pieces[:, 2] = vertices
+    pieces[:] = np.stack((begins, ends, vertices), axis=1)
     return pieces
 
 
-def long_rows(program: KernelProgram, short: int = SHORT, most: int = PIECE) -> dict[str, Any]:
-    """Upload the pieces of rows with more than ``short`` arcs. A piece has at most ``most`` arcs. Returns the
-    members of the struct ManyGraph that describe the pieces."""
-    graph = program.host_graph
-    members: dict[str, Any] = {}
-    for name, offsets in (("out", graph.row_offsets), ("in", graph.column_offsets)):
+def graph_members(program: KernelProgram, short: int = SHORT, most: int = PIECE) -> dict[str, Any]:
+    """Upload the graph, and the pieces of rows with more than ``short`` arcs. A piece has at most ``most``
+    arcs. Returns the members of the struct ManyGraph."""
+    graph, device = program.graph, program.device
+    members = {**graph.csr, **graph.csc, "num_vertices": program.num_vertices}
+    members["num_edges"] = int(program.num_edges)
+    for name, offsets in (("out", graph.host_graph.row_offsets), ("in", graph.host_graph.column_offsets)):
         pieces = pieces_of(offsets, short, most)
         members[f"num_{name}_pieces"] = len(pieces)
-        members[f"{name}_pieces"] = program.device.upload(pieces.ravel()) if len(pieces) else None
+        members[f"{name}_pieces"] = device.upload(pieces.ravel()) if len(pieces) else None
     return members
 
 
@@ -120,47 +110,36 @@ def grouped(graph: Graph, sources: Ids, bits: int) -> npt.NDArray[np.int64]:
     One pass takes ``bits`` sources. Sources that are near each other in the graph are near each other in this
     order, so one pass searches from neighbouring sources. Within a pass, searches that grow fast come first.
     """
-    order = np.empty(len(sources), np.int64)
-    arrays = (graph.row_offsets, graph.column_indices, sources, order)
-    places = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
-    wide = ctypes.c_int32(graph.row_offsets.dtype.itemsize)
-    numbers = [ctypes.c_int64(number) for number in (graph.num_vertices, len(sources), bits)]
-    size, number, width = numbers
-    library("cpu_many").many_order(wide, size, *places[:2], number, places[2], width, places[3])
-    degrees = np.diff(graph.row_offsets)
+    order = near_each_other(graph, sources, bits)
     for first in range(0, len(sources), bits):
         part = order[first : first + bits]
-        part[:] = part[np.argsort(-_growth(graph, degrees, sources[part]), kind="stable")]
+        part[:] = part[np.argsort(-_growth(graph, sources[part]), kind="stable")]
     return order
 
 
-def _growth(graph: Graph, degrees: Offsets, sources: Ids) -> npt.NDArray[np.float64]:
+def _growth(graph: Graph, sources: Ids) -> npt.NDArray[np.float64]:
     """Returns a class for each source, float64[S]. A search from a source of a higher class grows faster.
 
     The class depends on the number of arcs that leave the source's neighbours. A class begins at each power
     of eight. Searches of one class reach most vertices in about equal levels. In a level, most words of a row
     then get either many new bits or none.
     """
-    targets = neighbours(graph.row_offsets, graph.column_indices, sources)
-    places = np.repeat(np.arange(len(sources)), degrees[sources])
-    arcs = np.bincount(places, weights=degrees[targets], minlength=len(sources))
+    offsets = graph.row_offsets
+    targets = neighbours(offsets, graph.column_indices, sources)
+    places = np.repeat(np.arange(len(sources)), offsets[sources + 1] - offsets[sources])
+    arcs = np.bincount(places, weights=offsets[targets + 1] - offsets[targets], minlength=len(sources))
     return np.log2(arcs + 1) // 3
 
 
 class Passes:
     """Launches the kernel ``many`` once per group of up to ``bits`` sources, and owns the device memory of
-    these launches. ``rows`` has members of the struct ManyGraph that the caller has prepared."""
+    these launches. ``members`` has the members of the struct ManyGraph. ``results`` may have the arguments
+    ``distances`` and ``pitch`` of the kernel."""
 
     def __init__(
-        self,
-        program: KernelProgram,
-        bits: int,
-        sources: Ids,
-        rows: Mapping[str, Any],
-        distances: Buffer | None = None,
-        pitch: int = 0,
+        self, program: KernelProgram, bits: int, sources: Ids, members: Mapping[str, Any], **results: Any
     ) -> None:
-        device, size, graph = program.device, program.num_vertices, program.graph
+        device, size = program.device, program.num_vertices
         self.bits, self.sources = bits, sources
         kernel = program.kernel("many")
         self._blocks = min(kernel.resident_blocks(program.block), program.blocks(size * bits // 64))
@@ -169,15 +148,13 @@ class Passes:
         self._state = device.signal(ManyState)
         self._state.fill(0)
         self.found = device.empty(len(sources), Measures)
-        arrays: dict[str, Any] = {**graph.csr, **graph.csc, **rows}
         self._launch = kernel.bind(
-            graph=ManyGraph(**arrays, num_edges=int(program.num_edges), num_vertices=size),
+            graph=ManyGraph(**members),
             rows=ManyRows(**words, **marks, level_counts=device.empty(2 * bits, np.uint32)),
             state=self._state,
             sources=device.upload(sources),
             found=self.found,
-            distances=distances,
-            pitch=pitch,
+            **{"distances": None, "pitch": 0, **results},
             max_polls=_MAX_POLLS,
             block=program.block,
             scalars=2,
@@ -213,47 +190,12 @@ class Many(KernelProgram, ClosenessVariant):
     whole_warps = True
     structs = STRUCTS
     knobs = (
-        Knob(
-            "WIDTH",
-            0,
-            "sources of a launch; 0: the most that fit into half of the device's memory",
-            choices=(0, *WIDTHS),
-        ),
-        Knob(
-            "NEAR",
-            1,
-            "1: a launch takes sources near each other, in order of growth; 0: as they are listed",
-            choices=(0, 1),
-        ),
-        Knob(
-            "LIKELY_FIRST",
-            1,
-            "1: in-neighbours of large out-degree come first, so that rows are complete sooner",
-            choices=(0, 1),
-        ),
-        Knob(
-            "PULL_SHARE",
-            16,
-            "pull when the arcs that leave the frontier, times this, exceed all arcs",
-            minimum=0,
-            maximum=2**20,
-            compile_time=True,
-        ),
-        Knob(
-            "SHORT",
-            SHORT,
-            "a warp shares a row with more arcs; a team of up to 8 threads takes a shorter row",
-            minimum=0,
-            maximum=2**20,
-            compile_time=True,
-        ),
-        Knob(
-            "PIECE",
-            PIECE,
-            "rows that warps share are cut into pieces of this many arcs",
-            minimum=1,
-            maximum=2**20,
-        ),
+        Knob("WIDTH", 0, "sources of a launch; 0: the most that memory allows", choices=(0, *WIDTHS)),
+        Knob("NEAR", 1, "1: a launch takes sources near each other; 0: as they are listed", choices=(0, 1)),
+        Knob("LIKELY_FIRST", 1, "1: in-neighbours of large out-degree come first", choices=(0, 1)),
+        Knob("PULL_SHARE", 16, "pull if the frontier's arcs, times this, exceed all arcs", **_COMPILED),
+        Knob("SHORT", SHORT, "arcs up to which a team takes a row; warps share longer rows", **_COMPILED),
+        Knob("PIECE", PIECE, "arcs of a piece of a row that warps share", minimum=1, maximum=2**20),
     )
     check_knobs = (
         {"WIDTH": 64, "PULL_SHARE": 0, "SHORT": 1, "PIECE": 2},
@@ -263,9 +205,9 @@ class Many(KernelProgram, ClosenessVariant):
 
     def __init__(self, setup: KernelSetup) -> None:
         super().__init__(setup)
-        room = self.device.limits.memory
-        self.bits = int(self.knob["WIDTH"]) or width(self.num_vertices, self.num_vertices, room)
-        self.bytes_source = memory_of(self.num_vertices, self.bits) / self.bits
+        size, room = self.num_vertices, self.device.limits.memory
+        self.bits = int(self.knob["WIDTH"]) or bits_for(WIDTHS, size, 1, partial(memory_of, size), room)
+        self.bytes_source = memory_of(size, self.bits) / self.bits
 
     def defines(self) -> dict[str, int | str]:
         return {**super().defines(), "BITS": self.bits, "DISTANCES": 0}
@@ -274,11 +216,10 @@ class Many(KernelProgram, ClosenessVariant):
         """Compile the kernel, upload the graph and the pieces of long rows, and reorder in-neighbours. The
         first run allocates the remaining memory, because ``prepare`` does not know the sources."""
         self.kernel(self.name)
-        self.rows = long_rows(self, int(self.knob["SHORT"]), int(self.knob["PIECE"]))
+        self.members = graph_members(self, int(self.knob["SHORT"]), int(self.knob["PIECE"]))
         if self.knob["LIKELY_FIRST"]:
             likely = self.graph.once(likely_parents_first)
-            self.rows["row_indices"], self.preprocess_ms = likely.row_indices, likely.milliseconds
-        self.arrays = {**self.graph.csr, **self.graph.csc}
+            self.members["row_indices"], self.preprocess_ms = likely.row_indices, likely.milliseconds
 
     def poison(self) -> None:
         if self.passes is not None:
@@ -288,19 +229,16 @@ class Many(KernelProgram, ClosenessVariant):
         if self.passes is None:
             near = bool(self.knob["NEAR"])
             self.order = grouped(self.host_graph, sources, self.bits) if near else np.arange(len(sources))
-            self.passes = Passes(self, self.bits, sources[self.order], self.rows)
+            self.passes = Passes(self, self.bits, sources[self.order], self.members)
 
     def solve(self, sources: Ids) -> None:
         assert self.passes is not None
         self.passes.run()
 
-    def measures(self) -> Answer:
+    def measures(self) -> npt.NDArray[np.void]:
         assert self.passes is not None
         self.passes.finish(self.name)
-        found = self.passes.found.download()
-        answer = np.empty_like(found)
-        answer[self.order] = found
-        return answer
+        return self.passes.found.download()[np.argsort(self.order)]
 
     @classmethod
     def memory_note(cls, num_vertices: int, sources: int | None, knobs: Mapping[str, KnobValue]) -> str:
@@ -310,8 +248,3 @@ class Many(KernelProgram, ClosenessVariant):
             return f"V (WIDTH / 4 + 2) bytes beside the graph, by WIDTH: {asked}"
         taken = size_text(memory_of(num_vertices, bits))
         return f"V (WIDTH / 4 + 2) bytes = {taken} beside the graph, with WIDTH = {bits}"
-
-
-def width(num_vertices: int, sources: int, room: int) -> int:
-    """Returns the number of sources per launch on a device with ``room`` bytes of memory."""
-    return bits_for(WIDTHS, sources, 1, lambda bits: memory_of(num_vertices, bits), room)

@@ -6,26 +6,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from bfsbench.graphs.graph import Graph, Ids
-from bfsbench.programs import Clock, KernelProgram
-from bfsbench.programs.families.closeness.variants import (
-    FIELDS,
-    ClosenessVariant,
-    HostCloseness,
-    SummedClock,
-    measures_of,
-)
+from bfsbench.programs import Clock, HostProgram, KernelProgram, KernelSetup, Knob, KnobValue, OwnClock
+from bfsbench.programs.families.closeness.variants import ClosenessVariant, Measures, measures_of
 from bfsbench.programs.variant import ForeignProgram
 from bfsbench.support.errors import LaunchError
 from bfsbench.variants import find
-from bfsbench.variants.base import HostVariant, KernelSetup, KernelVariant, Knob, KnobValue, SearchVariant
-
-if TYPE_CHECKING:
-    from bfsbench.programs.families.closeness.variants import Measures
+from bfsbench.variants.base import HostVariant, KernelVariant, SearchVariant
 
 _HOST = ("cpu_parallel", "cpu_queue", "scipy", "igraph", "networkx", "networkit", "rustworkx", "graphblas")
 _KERNELS = (
@@ -39,7 +27,6 @@ class _OneByOne(ClosenessVariant):
     knobs have their defaults. The reported time is the sum of the times of the searches."""
 
     search: SearchVariant
-    found: Measures | None = None
     origin = ("this project",)
     frontier = "that of the search"
     parallel_unit = "that of the search"
@@ -50,13 +37,7 @@ class _OneByOne(ClosenessVariant):
         self.single = self.search.clock()
 
     def clock(self) -> Clock:
-        return SummedClock(self)
-
-    def poison(self) -> None:
-        self.found = None
-
-    def reset(self, sources: Ids) -> None:
-        self.found = np.zeros(len(sources), [*FIELDS])
+        return OwnClock(self)
 
     def solve(self, sources: Ids) -> None:
         assert self.found is not None
@@ -69,15 +50,11 @@ class _OneByOne(ClosenessVariant):
             self.took_ms += self.single.stop()
             self.found[place] = measures_of(self.search.levels())
 
-    def measures(self) -> Measures:
-        assert self.found is not None
-        return self.found.copy()
-
     def measured(self) -> dict[str, str]:
         return {**super().measured(), **self.search.measured()}
 
 
-class OneByOne(_OneByOne, HostCloseness):
+class OneByOne(_OneByOne, HostProgram):
     """Runs one search per source. The search is a CPU program of this package, or an entry (a program of
     other authors)."""
 

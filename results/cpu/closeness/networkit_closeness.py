@@ -9,14 +9,14 @@ from importlib.util import find_spec
 import numpy as np
 
 from bfsbench.graphs.graph import Ids
-from bfsbench.programs import Clock
-from bfsbench.programs.families.closeness.variants import HostCloseness, SummedClock, measures_of
+from bfsbench.programs import Clock, HostProgram, OwnClock
+from bfsbench.programs.families.closeness.variants import ClosenessVariant, measures_of
 
 _AT_A_TIME = 64
 """Sources whose distances NetworKit holds at once, 8 bytes a vertex each."""
 
 
-class NetworkitCloseness(HostCloseness):
+class NetworkitCloseness(HostProgram, ClosenessVariant):
     """NetworKit's exact closeness where every vertex is a source, which gives sums of distances only.
 
     From some sources, and in directed graphs, it runs NetworKit's SPSP: searches on all threads that keep all
@@ -50,7 +50,7 @@ class NetworkitCloseness(HostCloseness):
         self.preprocess_ms = (time.perf_counter() - started) * 1e3
 
     def clock(self) -> Clock:
-        return SummedClock(self)
+        return OwnClock(self)
 
     def solve(self, sources: Ids) -> None:
         import networkit

@@ -4,25 +4,24 @@ the graph serves."""
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
 
-from bfsbench.programs import HostProgram, Variant
+import numpy as np
+import numpy.typing as npt
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+from bfsbench.graphs.graph import Ids
+from bfsbench.programs import Variant
 
-    from bfsbench.graphs.graph import Ids
-
-    Measures = npt.NDArray[np.void]
-
+Measures = npt.NDArray[np.void]
 FIELDS = (("reached", "i8"), ("distance_sum", "i8"), ("harmonic", "f8"), ("eccentricity", "i8"))
 """Names and NumPy types of the results for one source. ``reached`` counts the reached vertices, including the
 source. ``distance_sum`` is the sum of their distances. ``harmonic`` is the sum of the inverses of positive
 distances. ``eccentricity`` is the largest distance."""
 
 
-def bits_for(widths: tuple[int, ...], sources: int, workers: int, bytes_of: Any, room: int | None) -> int:
+def bits_for(
+    widths: tuple[int, ...], sources: int, workers: int, bytes_of: Callable[[int], int], room: int | None
+) -> int:
     """Returns the number of sources that one pass over the graph serves. The result is one of ``widths``,
     which must be in ascending order.
 
@@ -38,8 +37,6 @@ def bits_for(widths: tuple[int, ...], sources: int, workers: int, bytes_of: Any,
 def measures_of(levels: Ids) -> tuple[int, int, float, int]:
     """Returns the results for one source, as listed in FIELDS. ``levels``, int32[V], are the levels of a
     search from the source, -1 for unreached vertices."""
-    import numpy as np
-
     numbers = np.bincount(levels + 1)[1:]  # numbers[i] counts the vertices at level i
     distances = np.arange(len(numbers))
     harmonic = float((numbers[1:] / distances[1:]).sum())
@@ -53,69 +50,31 @@ class ClosenessVariant(Variant):
     layout = ("CSR", "CSC")
     finds: tuple[str, ...] = tuple(name for name, _ in FIELDS)
     """Names of the fields in FIELDS that the variant fills."""
-    took_ms: float = 0.0
-    """The time in ms that counts since the run began. Only variants with a SummedClock set it."""
+    found: Measures | None = None
+    """The results of the last run, if the variant leaves them on the host."""
     bytes_source: float = 0.0
     """Memory in bytes besides the graph, divided by the number of sources that are served at once. It is 0 if
     unknown."""
 
-    @abstractmethod
     def poison(self) -> None:
         """Overwrite the results of the last run, so that they cannot pass as results of the next run."""
+        self.found = None
 
-    @abstractmethod
     def reset(self, sources: Ids) -> None:
         """Initialise a run from the distinct vertices ``sources``. This is the first part of the timed
         run."""
+        self.found = np.zeros(len(sources), [*FIELDS])
 
     @abstractmethod
     def solve(self, sources: Ids) -> None:
         """Search from all vertices in ``sources``. This is the second part of the timed run."""
 
-    @abstractmethod
     def measures(self) -> Measures:
         """Wait for the run. Returns a structured array with the fields of FIELDS. It has one element per
         source, in the order of the sources."""
+        assert self.found is not None, "no run has ended"
+        return self.found
 
     def measured(self) -> dict[str, str]:
         of_source = f"{self.bytes_source:.1f}" if self.bytes_source else ""
         return {**super().measured(), "bytes_source": of_source}
-
-
-class SummedClock:
-    """A clock that returns ``took_ms`` of a variant. The variant adds up the times of its searches itself.
-    The time to sum distances does not count."""
-
-    def __init__(self, variant: ClosenessVariant) -> None:
-        self._variant = variant
-
-    def wait(self) -> None:
-        """Do nothing, because a variant that measures its own time also waits for its earlier work."""
-
-    def start(self) -> None:
-        self._variant.took_ms = 0.0
-
-    def stop(self) -> float:
-        return self._variant.took_ms
-
-
-class HostCloseness(HostProgram, ClosenessVariant):
-    """The base class of programs on the CPU that search from many sources. A program leaves its results in
-    ``found``."""
-
-    found: Measures | None = None
-
-    def poison(self) -> None:
-        """Discard the results of the last run."""
-        self.found = None
-
-    def reset(self, sources: Ids) -> None:
-        """Allocate the array for the results."""
-        import numpy as np
-
-        self.found = np.zeros(len(sources), [*FIELDS])
-
-    def measures(self) -> Measures:
-        if self.found is None:
-            raise ValueError(f"{self.name} has not run")
-        return self.found.copy()
