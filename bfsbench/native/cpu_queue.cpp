@@ -6,8 +6,8 @@
 namespace {
 
 template <class Offset>
-void search(const Offset *row_offsets, const int32_t *column_indices, int32_t source, int32_t *levels,
-            int32_t *queue) {
+int32_t search(const Offset *row_offsets, const int32_t *column_indices, int32_t source, int32_t *levels,
+               int32_t *queue) {
     int32_t head = 0, tail = 0;
     levels[source] = 0;
     queue[tail++] = source;
@@ -22,21 +22,22 @@ void search(const Offset *row_offsets, const int32_t *column_indices, int32_t so
             }
         }
     }
+    return tail;
 }
 
 }  // namespace
 
 extern "C" {
 
-// Searches from the vertex `source`. `levels` is int32[V] and holds -1 on entry. `queue` is a scratch array
-// int32[V].
-void cpu_queue_32(const int32_t *row_offsets, const int32_t *column_indices, int32_t source, int32_t *levels,
-                  int32_t *queue) {
-    search(row_offsets, column_indices, source, levels, queue);
+// Searches from the vertex `source`. Returns the number of reached vertices, which `queue`, int32[V], then begins
+// with. `levels` is int32[V] and holds -1 on entry for every vertex that the source reaches.
+int32_t cpu_queue_32(const int32_t *row_offsets, const int32_t *column_indices, int32_t source, int32_t *levels,
+                     int32_t *queue) {
+    return search(row_offsets, column_indices, source, levels, queue);
 }
 
-void cpu_queue_64(const int64_t *row_offsets, const int32_t *column_indices, int32_t source, int32_t *levels,
-                  int32_t *queue) {
-    search(row_offsets, column_indices, source, levels, queue);
+int32_t cpu_queue_64(const int64_t *row_offsets, const int32_t *column_indices, int32_t source, int32_t *levels,
+                     int32_t *queue) {
+    return search(row_offsets, column_indices, source, levels, queue);
 }
 }

@@ -40,7 +40,7 @@ class SequentialSearch:
         native = library("cpu_queue")
         search = native.cpu_queue_64 if graph.row_offsets.dtype.itemsize == 8 else native.cpu_queue_32
         search.argtypes = [*[ctypes.c_void_p] * 2, ctypes.c_int32, *[ctypes.c_void_p] * 2]
-        search.restype = None
+        search.restype = ctypes.c_int32
         self.levels: Levels = np.empty(graph.num_vertices, np.int32)
         self._search = search
         self._graph = graph
@@ -48,8 +48,10 @@ class SequentialSearch:
         self._arrays = (graph.row_offsets.ctypes.data, graph.column_indices.ctypes.data)
         self._scratch = (self.levels.ctypes.data, self._queue.ctypes.data)
 
-    def run(self, source: int) -> None:
-        self._search(*self._arrays, source, *self._scratch)
+    def run(self, source: int) -> npt.NDArray[np.int32]:
+        """Search from ``source``. Returns the reached vertices, int32[reached], in order of their levels. The
+        next run overwrites them."""
+        return self._queue[: self._search(*self._arrays, source, *self._scratch)]
 
 
 def reference_levels(graph: Graph, source: int) -> Levels:

@@ -33,15 +33,10 @@ class Closeness(Family):
         Figure("sources_s", "searches from single sources per second", "sources/s"),
         Figure(
             "gteps_single",
-            "10^9 arcs per second that single searches would traverse in this time; estimated from the "
-            "checked sources if not all are checked",
+            "10^9 arcs per second of single searches in this time; estimated if not all sources are checked",
             "GTEPS eq.",
         ),
-        Figure(
-            "bytes_source",
-            "bytes that the searches hold besides the graph, per source that they serve at once",
-            "bytes/source",
-        ),
+        Figure("bytes_source", "bytes besides the graph, per source that is served at once", "bytes/source"),
     )
 
     def require(self, graph: Graph) -> None:
