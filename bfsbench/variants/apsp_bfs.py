@@ -9,8 +9,7 @@ from bfsbench.graphs.graph import Graph
 from bfsbench.programs.families.apsp.matrix import INFINITY, Matrix
 from bfsbench.support.errors import LaunchError
 from bfsbench.variants.base import HostAllPairs, KernelAllPairs, Knob
-from bfsbench.variants.cpu_many import ALPHA, BITS, GROUPED, ManySearches
-from bfsbench.variants.cpu_parallel import THREADS
+from bfsbench.variants.cpu_many import ALPHA, BITS, GROUPED, THREADS, ManySearches
 from bfsbench.variants.many import SHORT, STRUCTS, WIDTHS, Passes, graph_members
 
 

@@ -17,10 +17,11 @@ from bfsbench.support.errors import LaunchError, size_text
 from bfsbench.support.machine import available_memory, usable_cores
 from bfsbench.support.toolchain import library
 from bfsbench.variants.base import HostProgram, Knob, KnobValue
-from bfsbench.variants.cpu_parallel import THREADS
+from bfsbench.variants.cpu_parallel import CpuParallel
 
 _WIDTHS = (64, 128, 256, 512)
 BITS = Knob("BITS", 0, "sources of a pass; 0: as sources, cores and memory allow", choices=(0, *_WIDTHS))
+(THREADS,) = (knob for knob in CpuParallel.knobs if knob.name == "THREADS")
 GROUPED = Knob("GROUPED", 1, "1: a pass takes sources near each other; 0: as they are listed", choices=(0, 1))
 ALPHA = Knob(
     "ALPHA",

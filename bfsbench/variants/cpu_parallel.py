@@ -11,14 +11,6 @@ from bfsbench.support.errors import LaunchError
 from bfsbench.support.toolchain import library
 from bfsbench.variants.base import HostVariant, Knob
 
-THREADS = Knob(
-    "THREADS",
-    0,
-    "threads, but at most one for each core the process may use; 0: one for each",
-    minimum=0,
-    maximum=1024,
-)
-
 
 class _Arguments(ctypes.Structure):
     """The struct ``ParallelArguments`` of native/cpu_parallel.cpp."""
@@ -66,7 +58,13 @@ class CpuParallel(HostVariant):
     space = "4V + 2E, V for each thread, V bytes and two bitmaps of V bits"
     synchronisation = "threads joined in every level that several expand"
     knobs = (
-        THREADS,
+        Knob(
+            "THREADS",
+            0,
+            "threads, but at most one for each core the process may use; 0: one for each",
+            minimum=0,
+            maximum=1024,
+        ),
         Knob(
             "ALPHA",
             2.0,
