@@ -1,6 +1,7 @@
 // The emulator runs CUDA C++ on a CPU. A translator turns a .cu file into C++17, and the compiler reads this
 // file, cuda_on_cpu.h, before the translated text. cuda_on_cpu.h defines every CUDA name that kernels use.
-// Each CUDA thread has a stack of its own, and the emulator's runtime library switches between these stacks.
+// The emulator's runtime library switches between the CUDA threads on one thread of the operating system.
+// Each CUDA thread normally has a stack of its own.
 //
 // The emulator has limits. A CPU orders memory far more strictly than a GPU, so a missing fence does not
 // change results. The emulator does not limit the registers of a thread. Times measured under the emulator

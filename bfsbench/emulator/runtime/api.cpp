@@ -53,8 +53,8 @@ extern "C" EMU_API void emu_note_phases_at(emu::Machine* machine, const char* be
 
 extern "C" EMU_API void emu_destroy(emu::Machine* machine) { delete machine; }
 
-// Returns the number of guard bytes of a buffer. The caller must leave this many bytes free before each
-// buffer and behind it.
+// Returns the number of guard bytes of a buffer. The caller must leave this many bytes free before and after
+// each buffer.
 extern "C" EMU_API size_t emu_guard_bytes() { return emu::Buffers::kGuardBytes; }
 
 // Adds a buffer of `bytes` bytes to the machine. From now on the emulator reports a write just outside the

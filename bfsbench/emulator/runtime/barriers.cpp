@@ -1,5 +1,5 @@
 // Barriers of blocks, clusters and grids. A barrier does not wait for threads that have exited. The last
-// thread to arrive releases all waiting threads.
+// thread to arrive or to exit releases all waiting threads.
 
 #include "emu/block.h"
 

@@ -57,8 +57,8 @@ Known joined(const Known& a, const Known& b) {
     return all;
 }
 
-// Adds to `all` the accesses that happen before the current thread's next access within its own block. They
-// are accesses of the thread itself, of its warp and of its block.
+// Adds to `all` the accesses of the current thread's own block that happen before the thread's next access.
+// They are accesses of the thread itself, of its warp and of its block.
 void absorb_self(Knowledge& all) {
     const Fiber& fiber = here();
     const ResidentBlock& block = block_of(fiber);
@@ -90,8 +90,8 @@ class Meeting {
         auto each = thread.shared();
         for (unsigned i = 0; i < ThreadClock::kShared; ++i) gathered_[i].add(*each[i]);
     }
-    // Ends the arrivals at the barrier. Returns whether any of the threads has recorded an access of another
-    // block that happens before its own next access.
+    // Ends the arrivals at the barrier. Returns false if none of the threads has a set of accesses. leave()
+    // then changes nothing.
     bool end() {
         bool any = false;
         for (unsigned i = 0; i < ThreadClock::kShared; ++i) any |= (all_[i] = gathered_[i].all()) != nullptr;
@@ -194,10 +194,10 @@ bool Clocks::over(const Past& past) const {
     return warp != thread.known->warps.end() && warp->second.clock[then.thread % kWarpSize] >= then.clock;
 }
 
-// Handles a memory fence of the current CUDA thread. Earlier, the thread has read atomic words to which other
-// threads have attached lists of accesses. After the fence these accesses happen before the thread's next
-// access. This requires that the scopes of the fence and of the atomics include both threads. Finally the
-// fence stores in `released` the accesses that the thread's later atomics attach to their words.
+// Handles a memory fence of the current CUDA thread. Earlier, the thread may have read atomic words to which
+// other threads have attached sets of accesses. After the fence these accesses happen before the thread's
+// next access. This requires that the scopes of the fence and of the atomics include both threads. Finally
+// the fence stores in `released` the accesses that the thread's later atomics attach to their words.
 void Clocks::fence(Scope scope) {
     ThreadClock& thread = mine_used();
     thread.known = joined(thread.known, thread.acquired[0]);
@@ -229,8 +229,8 @@ void Clocks::take_up(const void* word, Scope scope, bool now) {
 }
 
 // Attaches the accesses in `block_wide` and `all` to an atomic word. They happen before later accesses of any
-// thread that reads the word atomically and synchronises. A store replaces the accesses attached earlier, and
-// an update adds to them.
+// thread that reads the word with acquire order, or reads it atomically and then executes a fence. A store
+// replaces the accesses attached earlier, and an update adds to them.
 void Clocks::pass_on(const void* word, bool replaces, Scope scope, const Known& block_wide, const Known& all) {
     if (replaces) words_.erase(word);
     if (!block_wide) return;

@@ -7,12 +7,14 @@
 //
 // Accesses of earlier eras happen before all accesses of the current era. An access of the current era
 // happens before a thread's next access in these cases:
+// - The thread itself made the access.
 // - A thread of the same block made the access, and the block has passed a barrier since then.
 // - A lane of the same warp made the access, and __syncwarp has followed. Each lane keeps the clocks of the
 // other lanes of its warp (`row`).
 // - The access is in the thread's set `known`. Fences and atomics pass such sets between threads. A fence
 // stores the thread's set. The thread's later atomics attach this set to their words. Another thread takes over
-// the set if it reads the word atomically and then executes a fence.
+// the set if it reads the word atomically and then executes a fence. Releasing and acquiring atomics need no
+// fence.
 //
 // A barrier may come between a fence and an atomic. So threads at a barrier also exchange the sets that their
 // fences have stored and that their atomics have read.
@@ -41,14 +43,14 @@ struct ResidentBlock;
 class Grid;
 
 // The position of a block in a tree of launches. A tree has one launch of the host and all child launches
-// that follow from it. `grid` is the number of the block's grid in the tree. `block` and `first_warp` are the
-// numbers of the block and of its first warp. They count over all grids of the tree.
+// that follow from it. `grid` is the number of the block's grid in the tree. `block` and `first_warp` are
+// the numbers of the block and of its first warp. They count the blocks and warps of all grids of the tree.
 struct FamilyPlace {
     uint32_t grid, block, first_warp;
 };
 
-// A set of accesses that happen before a thread's next access. The accesses come from other blocks, warps and
-// grids. Several threads may share one Knowledge object.
+// A set of accesses that happen before a thread's next access, by block, warp and grid. Several threads may
+// share one Knowledge object.
 struct Knowledge {
     struct Lanes {
         uint32_t phase;  // phase (number of barriers) of the block when the thread learnt the clocks
@@ -88,7 +90,7 @@ class Gathering {
 };
 
 struct ThreadClock {
-    bool used = false;  // true if this object differs from a newly created ThreadClock
+    bool used = false;  // true if this object may differ from a newly created ThreadClock
     Known known;              // accesses of other threads that happen before this thread's next access
     // The accesses that happen before the thread's last fence. The thread's later atomics pass them on to
     // threads that read the atomic's word. Index 0 is the last fence of any scope, and index 1 is the last
@@ -97,8 +99,8 @@ struct ThreadClock {
     // The accesses that the thread has found attached to atomic words. After the thread's next fence they
     // count as known. Index 0 is for block scope, and index 1 is for device scope.
     Known acquired[2];
-    // The set of accesses that the thread last took over from an atomic word. If a waiting loop reads an
-    // equal set again, it need not take over the set again. The first index is 1 for acquiring atomics, which
+    // The set of accesses that the thread last took over from an atomic word. If a waiting loop finds the
+    // same set again, it need not take over the set again. The first index is 1 for acquiring atomics, which
     // need no fence, and otherwise 0. The second index is 0 for block scope, and 1 for device scope.
     Known taken_up[2][2];
     // shared() returns pointers to the kShared members that threads exchange at a barrier.
@@ -117,8 +119,8 @@ class Clocks {
         instants_.clear();
         words_.clear();
     }
-    // The value of `stream` for a grid that waits for no other grid. The host launched this grid, or a kernel
-    // launched it into a stream other than its block's default stream.
+    // The value of `stream` for a grid that waits for no earlier grid of a stream. The host launched this
+    // grid, or a block launched it into another stream than the block's default stream.
     static constexpr uint32_t kNoStream = ~0u;
     // Begins a launch of the host, and forgets all grids of the previous launch.
     void begin_family() {
@@ -128,8 +130,8 @@ class Clocks {
     }
     // Begins a grid. For a launch of the host, `parent` is 0 and `known` is empty. For a launch of a kernel,
     // `parent` is the number of the launching grid. `known` then holds the accesses that happen before the
-    // launch. Grids with equal `stream` run in order. `stream` is the number of the block that launches into
-    // its default stream, or kNoStream.
+    // launch. `stream` is the number of the block that launches into its default stream, or kNoStream. The
+    // grids in the default stream of one block run in order.
     void begin_grid(const Grid& grid, uint32_t parent, const Known& known, uint32_t stream);
     void begin_block(ResidentBlock& block) const;
 
@@ -162,8 +164,8 @@ class Clocks {
     // Gives the current thread a new moment, which is the number under which its next accesses are recorded.
     // Returns this number.
     Moment begin_moment(Fiber& fiber);
-    // Returns whether a recorded access happens before the current thread's present access. The recorded
-    // access must be newer than the last grid barrier, host launch and tail launch.
+    // Returns whether a recorded access happens before the access that the current thread makes now. The
+    // recorded access must be newer than the last grid barrier, host launch and tail launch.
     bool over(const Past& past) const;
     const Instant& instant(const Past& past) const { return instants_[past.moment() - era_]; }
     // Returns the index in its grid of the block that made a recorded access. The recorded access must be
@@ -174,9 +176,10 @@ class Clocks {
     }
 
     void fence(Scope scope);
-    // Handles an atomic access of the current thread to a word. Attaches to the word the accesses that the
-    // thread's last fence has recorded. The thread takes over the accesses that other threads have attached
-    // to the word.
+    // Handles an atomic access of the current thread to a word. A write attaches to the word the accesses
+    // that the thread's last fence has stored. A releasing write attaches all accesses that the thread
+    // knows. A read finds the accesses that other threads have attached to the word. The thread knows them
+    // after its next fence, or at once if the read is acquiring. An update is both a read and a write.
     void atomic(const void* word, Act act, Scope scope, Order order);
 
     static void meet_lanes(ResidentBlock& block, unsigned warp, unsigned lanes);
@@ -189,7 +192,8 @@ class Clocks {
     void pass_on(const void* word, bool replaces, Scope scope, const Known& block, const Known& device);
 
     struct Word {
-        Known passed_on[2];  // accesses attached by atomics of block scope (index 0) and device scope (index 1)
+        // Attached accesses: for readers in `block` (index 0), and for readers in all blocks (index 1).
+        Known passed_on[2];
         uint32_t block;      // number of the block that attached passed_on[0]
     };
     struct Shape {

@@ -1,6 +1,6 @@
-// Warp functions by which lanes exchange values. Lanes that call one function with one mask form a group. The
-// last lane of the group to arrive computes the results for all its lanes. So no lane reads a value that
-// another lane has already overwritten.
+// Warp functions by which lanes exchange values. Lanes that call one function with one mask form a group.
+// When the last lane of the group has arrived, the results of all its lanes are computed. So no lane reads a
+// value that another lane has already overwritten.
 
 #include <cstdio>
 #include <utility>

@@ -64,8 +64,8 @@ void Counting::forget() {
     ++epoch_;
 }
 
-// Records an access or a barrier of the current thread. Waits until the warp has performed the access
-// together with its other lanes. A store that only marks the beginning of a phase does not wait.
+// Records an access or a barrier of the current thread. Waits until the warp has performed it together with
+// its other lanes. A store that only marks the beginning of a phase waits only if the thread's trace is full.
 void Counting::step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind) {
     leave_thread();
     if (is_note(address)) kind = Kind::note;
@@ -75,8 +75,8 @@ void Counting::step(Fiber& fiber, const char* address, const void* site, size_t 
 }
 
 // Records a store of the current thread. Usually the emulator puts the stored value into a store buffer, and
-// the thread continues. The thread waits at three kinds of stores: stores that mark a phase, stores of more
-// than 8 bytes, and stores that a load usually follows.
+// the thread continues. step() handles stores that mark a phase. The thread waits at stores of more than 8
+// bytes, at stores that a load usually follows, and if its trace or the store buffer is full.
 void Counting::store(Fiber& fiber, const char* address, const void* site, size_t bytes) {
     const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::write, false));
     Site& instruction = site_of(op.entry.op());

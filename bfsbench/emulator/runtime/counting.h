@@ -30,7 +30,8 @@ void await_stores(Fiber& fiber);
 // report.cpp writes the members of the structs Count and PhaseCount as text, which the file watch.py reads.
 
 // The counts of one instruction in one phase of one launch. A kernel may mark the beginnings of phases, such
-// as the levels of a search. Each count is a sum over all executions of the instruction by warps.
+// as the levels of a search. Each count is a sum over all executions of the instruction by warps, unless it
+// is the largest of several numbers.
 struct Count {
     const void* site;
     unsigned launch;
@@ -38,11 +39,12 @@ struct Count {
     int kind, memory;
     uint64_t executions, lanes, bytes;
     uint64_t polls;  // executions by a waiting warp that only repeats its reads; `executions` leaves them out
-    uint64_t sectors;           // sectors (32 bytes) of global memory, each counted once per execution
+    // Sectors (32 bytes) of global memory, each counted once per execution. Atomics that the compiler cannot add up
+    // within a warp also count each collision.
+    uint64_t sectors;
     uint64_t distinct_sectors;  // sectors of global memory, each counted once per phase
     uint64_t far_sectors;       // sectors that the warp has not loaded recently
-    // Number of passes through shared memory. An execution takes one pass, plus one pass for each bank
-    // conflict.
+    // Number of passes through shared memory, as count_banks() describes.
     uint64_t passes;
     uint64_t conflicts;
     // Number of lanes of atomics whose word an earlier lane of the execution also updates.
@@ -82,8 +84,8 @@ class FewNumbers {
 
 class Counting {
   public:
-    // A launch counts as endless after `most_polls` successive accesses that only repeat earlier reads of
-    // waiting warps.
+    // A launch counts as endless if more than `most_polls` executions in a row come from warps that only
+    // repeat earlier reads.
     Counting(Buffers& buffers, uint64_t most_polls) : buffers_(buffers), most_polls_(most_polls) {}
 
     void begin_launch(const Grid& grid, const Limits& limits);
@@ -91,7 +93,8 @@ class Counting {
     void add_module(const char* begin, size_t bytes);
 
     // Records an access or a barrier of the current thread, and waits until the thread's warp has performed
-    // it. Other threads of the block run meanwhile.
+    // it. Other threads of the block run meanwhile. The thread usually does not wait at a store that only
+    // marks the beginning of a phase.
     void step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind);
     // Records a store of the current thread. The thread usually continues at once, and its warp performs the
     // store later.
@@ -155,7 +158,8 @@ class Counting {
     Ops ops;
 
     // Performs memory accesses of a block's warps. The caller calls this when no thread of the block can run.
-    // In each round every warp performs one access. The rounds end when a lane can continue.
+    // In each round every warp performs one access. The rounds end when a lane can continue, when no lane has
+    // recorded an access, when other blocks should run, or when the launch is aborted.
     void issue(ResidentBlock& block);
 
     // Declares a buffer by which kernels mark phases, such as the levels of a search. When a kernel stores to
@@ -264,7 +268,8 @@ class Counting {
     std::vector<Count> counts_;
     std::vector<PhaseCount> phases_;
     FewNumbers seen_;
-    StoreBuffer::Store* stored_ = nullptr;  // the delayed store that the current thread makes now
+    // The current thread's latest delayed store, while memory holds the stored value. Null otherwise.
+    StoreBuffer::Store* stored_ = nullptr;
     Site* last_put_off_ = nullptr;          // the instruction of the current thread's latest delayed store
     Views views_;
     unsigned multiprocessors_ = 1;

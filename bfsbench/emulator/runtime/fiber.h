@@ -21,9 +21,9 @@ Context prepare(char* stack, void (*entry)());
 #define EMU_ASSEMBLY_SWITCH 1
 #endif
 
-// The used part of a stack, copied to a buffer while its CUDA thread is suspended. Many CUDA threads can thus
-// take turns on one stack. The copies are small and lie side by side. So copying is faster than switching
-// stacks if the stacks of all threads do not fit the processor's cache.
+// The used part of a stack, copied to a buffer while its CUDA thread is suspended. Many CUDA threads can
+// thus take turns on one stack. The copies are small and lie close together in memory. So copying is faster
+// than switching stacks if the stacks of all threads do not fit the processor's cache.
 struct Kept {
     char* place;  // start of the buffer, which has kAligned bytes more than `room`
     size_t bytes, room;
@@ -33,8 +33,9 @@ struct Kept {
 
 #if EMU_ASSEMBLY_SWITCH
 constexpr bool kSharesStacks = true;
-// Copies the running thread's part of the stack to *from and continues the thread `to`. The two threads share
-// the stack that ends at `top`. 64 bytes behind this stack must be free.
+// Copies the running thread's registers and its part of the stack to *from, and continues the thread `to`.
+// The two threads share the stack that ends at `top`. The function may read and overwrite the 64 bytes from
+// `top` upwards.
 extern "C" void emu_exchange(Kept* from, const Kept* to, char* top);
 // emu_enter() saves the running code on its own stack, and continues the thread `to` on the shared stack.
 // emu_leave() copies the thread on the shared stack to *from, and continues code on another stack.

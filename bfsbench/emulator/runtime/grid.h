@@ -45,7 +45,7 @@ class Grid {
 
     void join();
 
-    // Takes the next cluster that is to start, and stores its index in `cluster`. Returns false if no
+    // Takes the next cluster that has not started, and stores its index in `cluster`. Returns false if no
     // cluster is left or the device has no room for another cluster.
     bool take(uint3& cluster);
     void end_blocks(unsigned count);
@@ -55,7 +55,8 @@ class Grid {
     bool arrive();
     unsigned phase() const { return phase_.load(std::memory_order_acquire); }
 
-    // Waits until a worker has something to do again. Returns false if nothing is left to do for the worker.
+    // Waits until a worker has something to do again. Returns false if nothing is left to do for the worker,
+    // or if the grid is aborted. If all workers wait for each other, the function aborts the grid.
     bool wait_for_work(Worker& worker);
 
     // Ends the grid early. error() then returns the message of the first failure.

@@ -1,6 +1,6 @@
 // Decides which CUDA thread runs next when the emulator counts memory accesses. A thread continues when its
-// warp has performed the accesses that the thread has recorded. All threads share one stack. While a thread
-// waits, its part of the stack is copied to a buffer.
+// warp has performed the accesses that the thread has recorded. Where the assembly code of fiber.cpp switches
+// threads, all threads share one stack. While a thread waits, its part of the stack is copied to a buffer.
 
 #include "machine.h"
 #include "worker.h"
@@ -11,8 +11,8 @@ __thread Trace trace;
 
 namespace {
 
-// Largest number of threads whose blocks run side by side. A GPU runs more threads at a time, but more
-// threads would need much memory in the emulator.
+// While the blocks in progress have fewer threads than this, further blocks may begin. A GPU runs more
+// threads at a time, but more threads would need much memory in the emulator.
 constexpr size_t kSideBySide = 16384;
 
 // Prefetches the members of a thread that the switch to this thread reads.
@@ -125,8 +125,8 @@ void Worker::await_turn(Fiber& fiber) {
 bool Worker::ends_turn(ResidentBlock& block) {
     Leave leave = block.lockstep->take_leave();
     if (leave == Leave::no) return false;
-    // If this block waits for other blocks, let all blocks begin, because the awaited blocks may not have
-    // begun. Otherwise only some blocks of the grid run side by side.
+    // If this block waits for other blocks, any block may begin, because the awaited blocks may not have
+    // begun. Otherwise only some blocks of the grid are in progress at a time.
     gave_way_ = leave == Leave::waits || resident_.size() * block.fibers.size() < kSideBySide;
     return true;
 }

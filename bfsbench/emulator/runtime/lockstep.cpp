@@ -9,9 +9,9 @@ namespace emu {
 
 namespace {
 
-// Number of operations after which a warp advances its foremost lanes first. A lane may wait in a loop for a
-// lane of its warp that is further on. In strict lockstep the waiting lane would wait for ever. kPollPatience
-// is for loops that only read, and kLockstepPatience is for all other loops.
+// Once in this number of operations, a warp advances the lanes that are furthest ahead. A lane may wait in a
+// loop for a lane of its warp that is further on. In strict lockstep the waiting lane would wait for ever.
+// kPollPatience holds for loops that only read, and kLockstepPatience for all other loops.
 constexpr uint64_t kPollPatience = 1024, kLockstepPatience = 1 << 16;
 
 // Number of rounds in a row for which one block runs before other blocks run. In each round every warp of the
@@ -189,8 +189,8 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
 }
 
 // Takes the next access or barrier from the traces of a warp whose lanes have all followed one path so far.
-// Returns the lanes that take part in it. Returns 0 if the paths of the lanes part here, or if their traces
-// end before an access or barrier.
+// Returns the lanes that take part in it. Returns 0 if the paths of the lanes part here, if a lane outside
+// of this path has recorded operations, or if the traces end before an access or barrier.
 unsigned Lockstep::take_together(unsigned index) {
     WarpRun& warp = warps_[index];
     while (can_issue(index) && warp.together) {
@@ -231,7 +231,8 @@ void Lockstep::scatter(unsigned index) {
 }
 
 // Takes the operation of the group `leads`, which performed the warp's previous operation, if this group is
-// still behind all other waiting groups. Returns the group's lanes, or 0 if the group does not lead any more.
+// still behind all other waiting groups. Returns the group's lanes, or 0 if take_last() must choose the
+// group. take_last() also chooses if no other group waits, and once in kPollPatience operations.
 [[gnu::always_inline]] unsigned Lockstep::take_leading(WarpRun& warp) {
     unsigned others = warp.groups_waiting & ~warp.leads;
     if (!(warp.groups_waiting & warp.leads) || !others || warp.issued % kPollPatience == kPollPatience - 1) return 0;
@@ -247,8 +248,8 @@ void Lockstep::scatter(unsigned index) {
     return leading.lanes;
 }
 
-// Takes the operation of the group that is behind all other groups in the program. Groups at the same place
-// in the program join. Returns the participating lanes.
+// Takes the operation of the group that next_group() chooses. Groups at the same place in the program take
+// part. Returns the participating lanes.
 unsigned Lockstep::take_last(WarpRun& warp) {
     unsigned chosen = next_group(warp);
     Group& next = warp.group[chosen];

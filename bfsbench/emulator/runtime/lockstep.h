@@ -18,8 +18,8 @@
 // No lane of a warp stores before the other lanes have performed their earlier loads. In a data race, a load
 // may return a value as old as the last operation at which its lane has waited.
 //
-// Lanes that leave a loop early, in different iterations, continue separately. They continue up to the place
-// where the lanes that stayed in the loop wait.
+// Lanes that leave a loop early in different iterations continue separately, up to the place where the lanes
+// that stayed in the loop wait.
 #pragma once
 
 #include <cstdint>
@@ -64,11 +64,12 @@ struct WarpRun {
     Group group[kWarpSize];
 
     Entry now[kWarpSize];               // by lane: the operation at which the lane waits
-    // By lane: number of stores in this launch before the lane recorded the first entry of its trace.
+    // By lane: the number of stores that all threads of the launch had made when the lane recorded the first
+    // entry of its trace.
     uint64_t stores_before[kWarpSize];
 
-    // The warp's most recent reads, as hashes of instruction and address. A warp that only repeats these
-    // reads waits in a loop.
+    // The warp's most recent reads. Each number names the operation and the address (Entry::bits) of the
+    // first lane. A warp that only repeats these reads waits in a loop.
     static constexpr unsigned kReads = 4;
     uint64_t reads[kReads];  // 0 in an element without a read
     unsigned last_read;      // index of the most recent read in `reads`
@@ -82,7 +83,7 @@ struct WarpRun {
     struct Steps {
         uint64_t all = 0, far = 0, near = 0, shared = 0, atomics = 0, barriers = 0;
     } steps;
-    uint64_t length;  // estimated time of these operations, in accesses to a recently loaded sector
+    uint64_t length;  // estimated time of these operations; the unit is a load of a recently loaded sector
 
     // The warp's recently loaded sectors of global memory. Their number is the warp's share of a first-level
     // cache.
@@ -111,7 +112,8 @@ struct WarpRun {
         reads[last_read] = now;
         repeats = 0;
     }
-    // Moves some lanes of the group `from` to a new group. Returns the index of the new group.
+    // Moves `lanes` of the group `from` to a new group. Returns the index of the new group. If the group has
+    // no other lanes, it stays, and the result is `from`.
     unsigned divide(unsigned from, unsigned lanes);
 };
 
@@ -166,8 +168,8 @@ class Lockstep {
     }
     // Makes the lane wait until its trace is empty.
     void await(unsigned rank) { warps_[rank / kWarpSize].awaits |= 1u << rank % kWarpSize; }
-    // Delays a store of a lane, behind the lane's earlier stores. Returns null if the store buffer has no
-    // room.
+    // Delays a store of a lane. It follows the lane's earlier stores. Returns null if the store buffer has
+    // no room.
     StoreBuffer::Store* add_store(unsigned rank) {
         StoreBuffer::Store* store = stores_[rank / kWarpSize].add(rank % kWarpSize);
         if (store) warps_[rank / kWarpSize].put_off |= 1u << rank % kWarpSize;
@@ -186,7 +188,8 @@ class Lockstep {
         return store;
     }
     // await_stores() makes a lane wait until its delayed stores have been written to memory. The lane must
-    // have delayed stores. ends_wait_for_stores() returns whether the wait is over.
+    // have delayed stores. ends_wait_for_stores() returns true if the lane has waited and has no more
+    // delayed stores. It then ends the wait.
     void await_stores(unsigned rank) { warps_[rank / kWarpSize].stores |= 1u << rank % kWarpSize; }
     bool awaits_stores(unsigned rank) const { return warps_[rank / kWarpSize].stores >> rank % kWarpSize & 1; }
     bool ends_wait_for_stores(unsigned rank);
@@ -225,7 +228,8 @@ class Lockstep {
     // queue.
     bool has_next() const { return next_ < turns_.size(); }
     Turn next() { return turns_[next_++]; }
-    // Returns the lane's action that is `later` places ahead in the queue, or null.
+    // Returns the turn that the next `later` calls of next() will return last, or null if the queue is
+    // shorter.
     const Turn* upcoming(size_t later) const {
         return next_ + later <= turns_.size() ? &turns_[next_ + later - 1] : nullptr;
     }

@@ -45,8 +45,8 @@ class Position {
         parted_ = step, parted_at_ = place;
     }
     void join(const Position& other) { parted_ = other.parted_; }
-    // Returns whether two lanes are at one place and in equal iterations, and have not left a loop by
-    // different exits.
+    // Returns whether this lane may join the lane `other`. Both must be at one place and in equal
+    // iterations. If `other` has left a loop early, this lane must have left at the same operation.
     bool is_with(const Position& other) const {
         if (place_ != other.place_ || depth_ != other.depth_) return false;
         if (parted_ != other.parted_ && other.parted_) return false;
@@ -56,8 +56,9 @@ class Position {
         }
         return true;
     }
-    // Returns whether the positions of two lanes will stay equal as long as both lanes execute the same
-    // instructions. is_with() must be true for the two positions.
+    // Returns whether two lanes have left a loop early at the same operation and place, or neither has.
+    // is_with() must be true for their positions. Then the positions stay equal as long as both lanes
+    // execute the same instructions.
     bool is_same_as(const Position& other) const { return parted_ == other.parted_ && parted_at_ == other.parted_at_; }
 
     Position() = default;
@@ -70,7 +71,7 @@ class Position {
     }
 
   private:
-    // Largest number of nested loops. Deeper loops are not distinguished.
+    // Largest number of nested loops. The iterations of deeper loops are not counted.
     static constexpr unsigned kDepth = 8;
     struct Iteration {
         Loop* loop;

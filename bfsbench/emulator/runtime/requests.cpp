@@ -157,8 +157,8 @@ bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned l
             if (stores) old |= views_.changes.near(address) != 0;
             sectors[number++] = static_cast<uint32_t>(offset / kSector);
         });
-        // If the region begins inside a sector, near() may miss a store to the end of a load. So the exact
-        // test in count_overtaken() is made.
+        // If the region begins inside a sector, near() may miss a store to the last bytes that a lane loads.
+        // So the exact test in count_overtaken() is made.
         old |= stores && reinterpret_cast<uintptr_t>(begin) % kSector;
     }
     if (beside >> 63 || crosses >= kSector) return false;
@@ -332,9 +332,9 @@ void Counting::count_overtaken(const WarpRun& warp, unsigned lanes, const Op& op
     ops.wait_at(op.site);
 }
 
-// Records whether an atomic instruction has always used one word. If nvcc can prove that all threads add to
-// one word, its code first adds up the numbers of a warp's lanes. The emulator assumes this for instructions
-// that have used only one word so far.
+// Records whether an atomic instruction has used only one word in this phase. If nvcc can prove that all
+// threads add to one word, its code first adds up the numbers of a warp's lanes. The emulator assumes this
+// for instructions that have used only one word so far in the phase.
 void Counting::follow_words(const Execution& execution, Site& site) {
     // Null stands for shared memory.
     const char* region = site.place.memory == Memory::global ? site.place.begin : nullptr;

@@ -28,7 +28,7 @@ enum class Wait : unsigned char { none, block, cluster, grid, warp };
 struct alignas(64) Fiber : Thread {
     Context context;  // saved stack pointer and registers of the suspended thread
     Kept kept;        // copy of the thread's part of the stack, if all threads share a stack
-    char* stack;      // start of the thread's stack; null until the thread first runs
+    char* stack;      // lowest address of the thread's stack; null before the thread runs and after it ends
     Wait waits_at;
     bool exited;
     // If the emulator counts memory accesses: true if the thread has returned, but its delayed stores have
@@ -120,13 +120,13 @@ struct ResidentBlock : Block {
 
     // The race detector uses the following members.
     std::vector<ThreadClock> clocks;  // by thread rank: the thread's clock
-    bool clocks_used = false;         // true if any clock differs from a newly created ThreadClock
+    bool clocks_used = false;         // true if any clock may differ from a newly created ThreadClock
     FamilyPlace place{};
     std::unique_ptr<Shadow> shadow;   // record of the accesses to the block's shared memory
 
     // Runs the block's warps in lockstep. The member is null unless the emulator counts memory accesses.
     std::unique_ptr<Lockstep> lockstep;
-    // Copies of the suspended threads' parts of the shared stack, side by side. Longer copies lie in
+    // Copies of the suspended threads' parts of the shared stack, one after another. Longer copies lie in
     // kept_apart.
     std::vector<char> kept;
     std::vector<std::unique_ptr<char[]>> kept_apart;
@@ -160,13 +160,14 @@ struct ResidentBlock : Block {
     void make_room(Fiber& fiber);
     void make_more_room(Fiber& fiber, size_t bytes);
 
-    // Makes a thread wait at a barrier. The thread that completes the barrier releases all waiting threads.
+    // park() makes a thread wait at a barrier. The thread that completes the barrier calls release() to let
+    // all waiting threads continue.
     void park(Fiber& fiber, Wait where, CallSite from);
     void release(Wait where);
     void release_block_barrier();
-    // arrive() adds a thread's vote and makes the thread wait at the block's barrier. is_at_other_barrier()
-    // returns whether threads already wait at another __syncthreads of the source. It must return false
-    // before a call of arrive().
+    // arrive() adds a thread's vote and makes the thread wait at the block's barrier. The last thread to
+    // arrive completes the barrier. is_at_other_barrier() returns whether threads already wait at another
+    // __syncthreads of the source. arrive() may be called only if is_at_other_barrier() returns false.
     void arrive(Fiber& fiber);
     bool is_at_other_barrier(const Fiber& fiber) const;
     // Lets `lanes` of a warp, which have waited in a warp function, run again.

@@ -1,5 +1,5 @@
-// The race detector's record of a region of memory: for each word its last accesses, and which of its bytes
-// have been written.
+// The race detector's record of a region of memory. For each word it holds which bytes have been written,
+// the last write, and two reads.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ namespace emu {
 // synchronisations have one number. Later accesses have higher numbers. 0 stands for no access.
 using Moment = uint64_t;
 
-// A past access to a word of memory. It takes eight bytes, because the race detector keeps three past
-// accesses for each word. It holds the access's moment, the number of its instruction, its scope, whether it
-// wrote, and a bit for each accessed byte. The class packs them by shifts, because the compiler would move
-// the parts of a bit field through memory.
+// A past access to a word of memory. It is packed into eight bytes, because the race detector keeps three
+// past accesses for each word. It holds the access's moment, the number of its instruction, its scope,
+// whether it wrote, and a bit for each accessed byte. The class packs them by shifts, because the compiler
+// would move the parts of a bit field through memory.
 class Past {
   public:
     Past() = default;
@@ -39,7 +39,8 @@ class Past {
     uint64_t bits_ = 0;
 };
 
-// The race detector's record of all accesses to a region of memory. Each kind of data has its own array.
+// The race detector's record of the accesses to a region of memory. For each word it holds which bytes have
+// been written, the last write, and two reads (see Watch::keep_read). Each of these has its own array.
 // Kernels never write to most memory, so most checks use only some of the arrays.
 class Shadow {
   public:
@@ -56,7 +57,7 @@ class Shadow {
     // Returns four bits, one for each byte of the word. A bit is set if the byte has been written.
     unsigned char& written(size_t word) { return written_[word]; }
     // write() returns the last write to a word. first_read() and last_read() return the two recorded reads
-    // since this write.
+    // of the word. A write does not erase them, so they may be older than the last write.
     Past& write(size_t word) { return writes_[word]; }
     Past& first_read(size_t word) { return first_reads_[word]; }
     Past& last_read(size_t word) { return last_reads_[word]; }

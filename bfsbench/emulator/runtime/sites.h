@@ -1,5 +1,5 @@
-// A table of the instructions that access memory, numbered in the order in which they first run. For each
-// instruction, the table remembers the memory that the instruction accessed last.
+// A table of the instructions that access memory, numbered in the order in which they enter the table. For
+// each instruction, the table remembers the memory that the instruction accessed last.
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,8 @@
 //
 // A lane does not wait at a store. The stored value stays in this buffer, as in a processor's store buffer,
 // until the lane's warp performs the store. Then the value goes to memory. Until then the lane may run on,
-// but it does not load. A load might read the stored word, or come before stores of other lanes.
+// but it does not load. A load might read the word that the lane has stored, or overtake earlier stores of
+// other lanes.
 #pragma once
 
 #include <cstring>
@@ -32,7 +33,7 @@ class StoreBuffer {
         memset(end_, 0, sizeof end_);
     }
     bool empty(unsigned lane) const { return !end_[lane]; }
-    // Adds a store of a lane, behind the lane's earlier stores. Returns null if the buffer has no room.
+    // Adds a store of a lane after the lane's earlier stores. Returns null if the buffer has no room.
     Store* add(unsigned lane) { return end_[lane] < kRoom ? &stores_[end_[lane]++][lane] : nullptr; }
     // Returns the oldest store of a lane, which must have a store.
     const Store& first(unsigned lane) const { return stores_[first_[lane]][lane]; }

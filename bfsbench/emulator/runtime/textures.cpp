@@ -1,6 +1,6 @@
 // CUDA arrays, texture objects and surface objects of programs with host code (include/emu/texture_api.h and
-// texture.h). The texels of an array lie in one allocation of device memory, row behind row without gaps. So
-// the checks of device memory hold for arrays, too.
+// texture.h). The texels of an array lie in one allocation of device memory, one row after another without
+// gaps. So the checks of device memory hold for arrays, too.
 
 #include "emu/texture.h"
 
@@ -115,7 +115,8 @@ cudaError_t copy_box(Side to, Side from, cudaExtent box, cudaMemcpyKind kind, co
 }
 
 // Returns the side of a copy for a box in an array. `at.x` and the box's width are in bytes. A box of one row
-// may continue in the next rows if `wraps`. Returns a null pointer if the box reaches outside of the array.
+// may continue in the next rows if `wraps`. The `begin` of the result is null if the array does not exist or
+// the box reaches outside of it.
 Side part_of(cudaArray_const_t array, cudaPos at, cudaExtent box, const emu::Call& call, bool wraps = false) {
     if (!is_alive(array)) return {};
     size_t slice = array->pitch * array->size[1];
@@ -211,7 +212,7 @@ class Texels {
         emu::fail("%s: the texture holds texels of another type", function);
     }
 
-    // Stores the texel at an index in each dimension in `value`.
+    // Stores one texel in `value`. `at` holds the texel's index in each dimension.
     void read(const size_t (&at)[3], Value (&value)[4]) const {
         const char* place = image_.row(at[1], at[2]) + at[0] * image_.texel();
         emu::read_only(place, image_.texel(), site_);
@@ -237,7 +238,7 @@ class Texels {
     }
 
   private:
-    // CUDA clamps where the program asks for wrap or mirror, but does not normalise coordinates.
+    // If coordinates are not normalised, CUDA clamps them where the program asks for wrap or mirror.
     cudaTextureAddressMode mode_of(unsigned dimension) const {
         cudaTextureAddressMode mode = how_.addressMode[dimension];
         return how_.normalizedCoords || mode == cudaAddressModeBorder ? mode : cudaAddressModeClamp;
@@ -280,7 +281,7 @@ void emu::read_texture(cudaTextureObject_t texture, Accessor by, const float (&a
         place = place > -kFar ? std::min(place, kFar) : -kFar;
         if (filters) place -= 0.5f;
         first[d] = static_cast<int64_t>(std::floor(place));
-        // A GPU stores the weight in 9 bits, of which 8 are behind the point.
+        // A GPU stores the weight in 9 bits. Eight of them are fraction bits.
         if (filters) weights[d] = std::nearbyint((place - std::floor(place)) * 256) / 256;
     }
     Value read[4] = {}, sums[4] = {};

@@ -106,9 +106,9 @@ class Ops {
         if (slot.site != site || slot.shape != shape || slot.from != from) fill(slot, site, shape, from);
         return slot;
     }
-    // quick_load() returns the entry of an ordinary load at which lanes do not wait. quick_jump() returns the
-    // entry of a jump. The entry has no address. The functions return null if the operation was not used
-    // recently.
+    // quick_load() returns the entry of an ordinary load at which lanes do not wait. quick_jump() returns
+    // the entry of a jump. The entry has no address. The functions return null if their hash table does not
+    // hold the operation.
     const Entry* quick_load(const void* site) const {
         const Quick& load = loads_[reinterpret_cast<uintptr_t>(site) % kSlots];
         return load.site == site ? &load.entry : nullptr;
@@ -171,8 +171,8 @@ class Trace {
         end_ = &traces.end[rank % kWarpSize], first_ = &traces.rows[0][rank % kWarpSize];
         place_ = number(place);
     }
-    // Stops recording until the next take_up(). Then no address is higher than place_, so all quick functions
-    // return false.
+    // Stops recording until the next take_up(). Until then the quick functions return false: no address is
+    // higher than place_, and `ops_` holds no jump from place_.
     void leave() { of_ = nullptr, place_ = ~uintptr_t{0}; }
     bool runs() const { return of_ != nullptr; }
     const void* place() const { return reinterpret_cast<const void*>(place_); }
@@ -196,8 +196,9 @@ class Trace {
     }
 
     // load_quickly() records an aligned ordinary load, and jump_quickly() records a jump. They call no
-    // function and need no stack. They return false and change nothing if a slower function must record the
-    // operation, for example as the first entry of a trace.
+    // function and need no stack. A load from the lane's own stack is not recorded. The functions return
+    // false and change nothing if a slower function must record the operation, for example as the first
+    // entry of a trace.
     template <size_t kBytes>
     bool load_quickly(const char* address, const void* site) {
         if (number(site) <= place_) return false;

@@ -2,9 +2,9 @@
 // first-level caches up to date.
 //
 // A multiprocessor sees its own stores at once. It sees stores of other multiprocessors after some rounds,
-// and only in sectors that are not in its cache. A cached sector does not change. A fence, an acquire or a
-// barrier of several blocks empties the cache. Atomics, volatile loads and loads with a scope bypass the
-// cache. An atomic also removes its line from the cache.
+// and only in sectors that are not in its cache. A cached sector does not change. A fence of device scope, an
+// acquire or a barrier of several blocks empties the cache. Atomics, volatile loads and loads with a scope
+// bypass the cache. An atomic also removes its line from the cache.
 //
 // Memory always holds the newest value. When a load must return an older value, show() puts the older value
 // into memory. put_back() restores the newest value before the emulator does anything else.
@@ -36,10 +36,11 @@ class Views {
     bool may_be_old(const char* address, size_t bytes) const { return changes.may_be_old(address, bytes); }
     void show(unsigned multiprocessor, uint64_t time, char* address, size_t bytes, size_t place);
     // stores() returns the number of stores so far in this launch. stored_since() ignores the first `number`
-    // of these stores. It returns whether a later store wrote to the address.
+    // of these stores. It returns whether a later store wrote to the word that contains the address.
     uint64_t stores() const { return changes.stores; }
     bool stored_since(const char* address, uint64_t number) const;
-    // Records that a thread is about to change memory.
+    // Records that a thread is about to change memory. drop() removes the cache line at the place of an
+    // atomic from the multiprocessor's cache.
     void store(unsigned multiprocessor, uint64_t time, const char* address, size_t bytes);
     // Prefetches the memory that a thread's next store will access.
     void fetch_store(const char* address) const {

@@ -40,8 +40,8 @@ void each_word(size_t offset, size_t bytes, Visit visit) {
 
 }  // namespace
 
-// Number of bytes behind a block's shared memory. A wrong access to these bytes is reported as an access to
-// shared memory.
+// Number of bytes after the end of a block's shared memory. A wrong access to these bytes is reported as an
+// access to shared memory.
 constexpr size_t kNearShared = 1 << 16;
 
 __thread Watch* watching = nullptr;
@@ -101,8 +101,8 @@ std::vector<std::pair<const char*, size_t>> segments_of(const char* path) {
 }
 
 // Ends a launch that has run too long. For up to four blocks, reports the last access of a thread that can
-// run. This access shows what the thread waits for. If no thread has accessed memory, reports `site`, an
-// instruction of the present thread.
+// run. This access shows what the thread waits for. If no thread that can run has accessed memory, reports
+// `site`, an instruction of the current thread.
 void Watch::report_endless(const void* site) {
     steps_left = kMostSteps;  // the report may run code that counts steps
     unsigned left = 4;

@@ -21,8 +21,9 @@ namespace emu {
 struct ChildLaunch;
 
 enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, lost_launch, endless, misaligned, stale, mask };
-// The kind of memory that an access touches. `array` stands for an array of which only the type and the index
-// are known.
+// The kind of memory that an access touches: a buffer, the shared memory of a block, the variables of a
+// kernel library, or none of these. `array` stands for an array of which only the type and the index are
+// known.
 enum class Space : int { buffer, block, module, nowhere, array };
 
 // report.cpp writes the members of the structs Actor and Finding as text. The file watch.py declares a struct
@@ -34,11 +35,17 @@ struct Actor {
 };
 struct Finding {
     int fault, space;
-    Actor actor, other;  // `other` is the second access of a race; its site is null for other faults
-    const char* begin;   // start of the buffer, variable or library that contains the address
+    // `other` is the earlier access of a race, or the store to a word that __ldg reads. Its site is null if the
+    // fault has no second access.
+    Actor actor, other;
+    // Start of the buffer, shared memory or library that contains the address. For Space::array, the name of the
+    // array's type.
+    const char* begin;
     uint64_t bytes, element;
-    int64_t offset;  // offset of the access from `begin`, in bytes
-    uint64_t count;  // number of times that this fault was found between these two instructions
+    // Offset of the access from `begin`, in bytes. For Space::array, the index. For a refused child launch, the
+    // error code.
+    int64_t offset;
+    uint64_t count;  // number of times that this fault was found at this instruction or these two instructions
     const char* kernel;
     const char* file;  // source file of a wrong mask; null for other faults
     int line;
@@ -127,7 +134,7 @@ class Watch {
     };
     // Returns the buffer or variable that contains an address, or a Place without shadow.
     Place find_global(const char* address);
-    // Returns the memory that contains an address which a thread of block `from` accesses.
+    // Returns the memory that contains an address. A thread of the block `from` accesses the address.
     Place find(const char* address, const ResidentBlock& from = block_of(here()));
     static Place find_shared(const char* address, const ResidentBlock& from);
     // Checks an access outside the buffer or variable that its instruction accessed last.
@@ -177,16 +184,18 @@ inline void check_host_access(const char* address, size_t bytes, Act act, Scope 
 // The checker of the launch that runs on this core, or null if the emulator does not check accesses.
 extern __thread Watch* watching __attribute__((tls_model("initial-exec")));
 
-// Number of basic blocks that the launch may still enter. The number is 0 if the emulator does not check
-// accesses.
+// Number of basic blocks that the launch may still enter. The number is 0 if no launch runs, or if the emulator
+// does not check accesses.
 extern __thread int64_t steps_left __attribute__((tls_model("initial-exec")));
 
 // Checks a read by a short path, and returns false if the read needs the full check. The short path needs
-// three conditions:
-// 1. The read lies in the buffer or variable that its instruction accessed last.
-// 2. The last write to the words came before the latest grid barrier, host launch or tail launch, and before
-//    all operations of other streams that may run beside this launch.
-// 3. No other thread has read the words since then, or this thread has not synchronised with other threads.
+// these conditions:
+// 1. The read begins at a whole word of the buffer or variable that its instruction accessed last.
+// 2. All bytes of the words have been written. No write near them came after the latest grid barrier, host launch
+//    or tail launch, and none belongs to an operation of another stream that may run beside this launch.
+// 3. For each word, the first recorded read came before that launch or barrier, or at the thread's current moment.
+//    This condition is not needed if the thread has not synchronised with other threads.
+// 4. The thread has a current moment, and it need not let other threads run now.
 // The function is inlined, so that the caller saves no registers.
 inline __attribute__((always_inline)) bool Watch::read_quickly(const char* address, size_t bytes, const void* where) {
     constexpr size_t kWord = Shadow::kWordBytes;
@@ -272,8 +281,8 @@ inline __attribute__((always_inline)) bool Watch::check_word(Shadow& shadow, siz
     return all_written;
 }
 
-// Records a read of a word. Two reads are kept for each word: the last read, and the earliest read that may
-// be concurrent with the current access. A later write may race with either read.
+// Records a read of a word. For each word, two reads are kept. The new read replaces the first of them if that
+// read happens before the new read, and otherwise the second. A later write may race with either read.
 inline __attribute__((always_inline)) void Watch::keep_read(Shadow& shadow, size_t word, Past now) {
     Past& first = shadow.first_read(word);
     bool over = clocks.settled(first.moment()) || first.moment() == now.moment() ||

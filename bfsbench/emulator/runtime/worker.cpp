@@ -91,16 +91,16 @@ void finish_thread() { worker->finish(current_fiber()); }
 // This exposes the smallest race windows. In the eighth launch threads run far ahead of each other. If one
 // launch mixed interrupted and uninterrupted threads, the uninterrupted threads would win every race.
 //
-// Race detection finds races of any window, and a switch takes as long as ten accesses. So its threads are
-// seldom interrupted after few accesses. Only every third seed interrupts them at every access, in an eighth
-// of the time intervals.
+// Race detection finds a race however small its window is, and a switch takes as long as ten accesses. So
+// with race detection, threads are seldom interrupted after few accesses. Only every third seed interrupts
+// them at every access, in an eighth of the time intervals.
 int Worker::draw_patience() {
     if (!random_) return kPatience;
     constexpr int64_t kSpell = 1024;  // length of a time interval, in basic blocks
     if (restless_ && (!machine.watch || steps_left / kSpell % kOneInSpells == spell_)) return 1;
     constexpr unsigned kBits = 9;
     unsigned fewest = machine.watch ? 2 : 0;
-    // Holds a random number of bits, and the bits themselves.
+    // The low kBits bits are random. The bits above them say how many of the low bits are used.
     unsigned draw = random_->below((kBits + 1 - fewest) << kBits);
     return static_cast<int>(1 + (draw & ((1u << (fewest + (draw >> kBits))) - 1)));
 }

@@ -2,8 +2,8 @@
 //
 // Scheduling has two levels. Within a block, CUDA threads switch directly to each other. The worker's loop
 // takes over when a block has ended, cannot continue, or has waited long for another block. The loop then
-// continues another of its blocks or starts a new block. So blocks normally run one after another, each to
-// its end. They run alternately as soon as a block waits for another block.
+// continues another of its blocks or starts a new block. So with seed 0, blocks normally run one after
+// another, each to its end. They run alternately as soon as a block waits for another block.
 #pragma once
 
 #include <memory>

@@ -1,2 +1,3 @@
-// Replaces CUDA's own cooperative_groups.h. The file declares nothing, because cuda_on_cpu.h declares all of CUDA.
+// Replaces CUDA's own cooperative_groups.h. The file declares nothing, because
+// cuda_on_cpu.h declares CUDA's cooperative groups.
 #pragma once

@@ -1,5 +1,5 @@
 // CUDA's atomic functions. In the emulator each function is atomic for all threads, whatever scope the kernel
-// asks for. Only programs that are compiled with race detection distinguish the scopes.
+// asks for. Only the race detector distinguishes the scopes.
 #pragma once
 
 namespace emu {

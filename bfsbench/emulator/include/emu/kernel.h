@@ -11,8 +11,8 @@
 
 namespace emu {
 
-// The place of one __shared__ variable, in bytes. It counts from the start of the shared memory of the
-// kernel, or of the device functions.
+// The range of one __shared__ variable, in bytes. It counts from the start of the kernel's shared variables,
+// or from the start of the device functions' shared variables.
 struct Extent {
     size_t begin, end;
     bool has(size_t first, size_t bytes) const { return first >= begin && first + bytes <= end; }
@@ -37,7 +37,7 @@ struct Kernel {
     constexpr Kernel(const char* name, const Kernel* functions) : name(name), functions(functions) {}
 
     // In programs that record memory accesses, unused bytes (gaps) separate shared variables. So an access
-    // just behind a variable does not hit the next variable.
+    // just after the end of a variable does not hit the next variable.
     size_t gaps = 0;  // bytes of `static_shared` that lie in gaps between variables
     static constexpr unsigned kVariables = 128;
     Extent variables[kVariables] = {};

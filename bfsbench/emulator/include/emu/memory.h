@@ -1,5 +1,6 @@
-// CUDA's fences, clocks, and loads and stores with a caching policy. Loads that bypass the first-level cache
-// let other CUDA threads run, because a thread that waits for another thread often uses them.
+// CUDA's fences, clocks, and loads and stores with a caching policy. A thread that waits for another thread
+// often polls memory with loads that bypass the first-level cache. So these loads let other CUDA threads run
+// now and then.
 #pragma once
 
 #include <ctime>

@@ -52,7 +52,7 @@ struct Block {
 struct Thread {
     uint3 index;     // value of threadIdx
     unsigned rank;   // linear index of the thread in its block
-    int patience;    // number of yield_point() calls that remain until other threads run
+    int patience;    // total cost of the yield_point() calls that remain until other threads run
     int last_error;  // error code that cudaGetLastError returns to this thread
     const void* refused_launch;  // instruction of the failed child launch that set `last_error`
     Block* block;
@@ -79,7 +79,8 @@ EMU_OWN inline void yield_point(int cost = 1) {
     if (__builtin_expect((current->patience -= cost) <= 0, 0)) give_way();
 }
 
-// Ends the running kernel with an error message that names the current CUDA thread.
+// Ends the running kernel with an error message that names the current CUDA thread. Outside of kernels, ends
+// the process.
 [[noreturn]] EMU_API void fail(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 enum class Act : unsigned char { read, write, update };
@@ -98,8 +99,9 @@ enum class Order : unsigned char { relaxed, acquire, release, acq_rel };
 EMU_API void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site,
                    Order order = Order::relaxed);
 
-// These functions end the kernel with an error message. The current CUDA thread uses an index outside an
-// array (refuse_index), or a misaligned address.
+// These functions end the current CUDA thread with an error message, because it uses an index outside an
+// array (refuse_index) or a misaligned address. The launch also ends, unless the emulator continues after
+// faults.
 [[noreturn]] EMU_API void refuse_index(const char* array, int64_t index, const void* site, Act act = Act::read);
 [[noreturn]] EMU_API void refuse_misaligned(const void* address, size_t alignment, Act act, const void* site);
 
@@ -118,14 +120,14 @@ EMU_API void part();
 // accesses before its later accesses.
 EMU_API void fence(Scope scope);
 
-// Ends the kernel with an error unless `address` is a multiple of `bytes`.
+// Calls refuse_misaligned() unless `address` is a multiple of `bytes`.
 EMU_INNER inline void require_aligned(const void* address, size_t bytes, Act act, const void* site) {
     if (reinterpret_cast<uintptr_t>(address) % bytes) refuse_misaligned(address, bytes, act, site);
 }
 
-// Reports a plain access that an emulator function such as __ldg makes for the kernel. note_ordered() and
-// note_atomic() report other kinds of access. Without EMU_WATCH, note_ordered() and note_atomic() only let
-// other CUDA threads run.
+// note() reports a plain access that an emulator function such as __ldg makes for the kernel. note_ordered()
+// and note_atomic() report accesses with a scope and an order. Without EMU_WATCH, note() does nothing.
+// note_atomic(), and note_ordered() for any scope but `none`, then only let other CUDA threads run.
 EMU_INNER inline void note([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes, [[maybe_unused]] Act act,
                  [[maybe_unused]] const void* site) {
 #ifdef EMU_WATCH

@@ -22,7 +22,7 @@ struct Wanted {
 
 // read_texture() stores the value of a texture at the coordinates `at` in `value`. read_linear() reads a
 // texture of linear memory. access_surface() copies `bytes` bytes from a surface to `value`, or from `value`
-// to the surface. The last element of its `at` is the layer or z.
+// to the surface. The last element of `at` is the layer or z, or 0 if the surface has neither.
 EMU_API void read_texture(cudaTextureObject_t texture, Accessor by, const float (&at)[3], int layer, Wanted type, void* value, const void* site);
 EMU_API void read_linear(cudaTextureObject_t texture, int index, Wanted type, void* value, const void* site);
 EMU_API void access_surface(cudaSurfaceObject_t surface, Accessor by, const int (&at)[3], cudaSurfaceBoundaryMode mode, Act act, void* value, size_t bytes, const void* site);
