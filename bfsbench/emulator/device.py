@@ -100,7 +100,7 @@ class Buffer(_Memory):
 
     def fill(self, value: int, start: int = 0, count: int | None = None) -> None:
         """Set ``count`` elements to a value, beginning at index ``start``. By default, set all elements from
-        ``start`` to the end. Raises DeviceError if the range exceeds the buffer."""
+        ``start`` to the end. Raises DeviceError if this range is not within the buffer."""
         stop = self.size if count is None else start + count
         if not 0 <= start <= stop <= self.size:
             raise DeviceError(f"fill of elements {start} to {stop} in a buffer of {self.size}")
@@ -123,7 +123,7 @@ class Buffer(_Memory):
         return self._array.copy()
 
     shared = download
-    """Returns a copy for other libraries, as a NumPy array."""
+    """Returns a copy of the buffer's contents, which other libraries can use. It is a NumPy array."""
 
 
 class Signal(_Memory):
@@ -156,7 +156,8 @@ class Signal(_Memory):
         self._device.set_written(self._array[words])
 
     def member(self, name: str) -> Signal:
-        """Returns a kernel argument: a pointer to one member of this signal's struct in device memory."""
+        """Returns a signal that begins at one member of this signal's struct. As a kernel argument, it is a
+        pointer to the member in device memory."""
         assert self.struct is not None
         return Signal(self._device, self._array[self.struct.words(name).start :])
 
@@ -216,8 +217,8 @@ class Kernel:
         return [runtime.emu_parameter_size(self.pointer, i) for i in range(count)]
 
     def resident_blocks(self, block: int, shared: int = 0) -> int:
-        """Returns how many blocks with this block size and dynamic shared memory the emulated GPU runs at
-        once. Raises LaunchError if it cannot run even one."""
+        """Returns how many blocks of ``block`` threads the emulated GPU holds at once, if each has ``shared``
+        bytes of dynamic shared memory. Raises LaunchError if the GPU cannot hold one block."""
         self._require_launchable(block, shared)
         return int(self.device.runtime.emu_resident_blocks(self.device.machine, self.pointer, block, shared))
 
@@ -229,7 +230,7 @@ class Kernel:
 
         Each launch gives new values to the last parameters. ``scalars`` is the number of these parameters, or
         their names in order. Arguments are given by position or by name. Raises LaunchError if they do not
-        fit the kernel's parameters.
+        fit the kernel's parameters, or if the device cannot run one block of this size.
         """
         self._require_launchable(block, shared)
         arguments, num_scalars = self.signature.arrange(positional, named, scalars)
@@ -295,9 +296,11 @@ class Launch:
 
     def __call__(self, blocks: int, *scalars: int) -> None:
         """Run ``blocks`` blocks with the given values of the last parameters. Raises LaunchError if the
-        device cannot launch a grid of this size.
+        device cannot launch a grid of this size, or if ``scalars`` has a wrong number of values or a value
+        that does not fit an int.
 
-        If the kernel fails, the next operation that waits for the device reports the failure.
+        If the kernel fails, the next operation that waits for the device reports the failure. Until then,
+        further launches do nothing.
         """
         device = self._kernel.device
         device.refuse_if_closed()
@@ -332,16 +335,17 @@ class Emulator:
       one core runs blocks and threads in a random order, and interrupts threads at random. Equal seeds give
       equal runs.
     - include: Folders where kernels find headers, besides their own folder.
-    - watched: Every access to memory is checked, on one core. ``findings`` returns data races, accesses
-      outside buffers and reads of memory that was never written. ``traced`` records all accesses.
+    - watched: Kernels run on one core, and every access to memory is checked. ``findings`` returns the
+      faults, such as data races, accesses outside buffers, and reads of memory that was never written.
+      ``traced`` records all accesses.
     - counted: The lanes of every warp run in lockstep, on one core. ``counts`` returns what their memory
       accesses would cost a GPU, by source line. An emulator cannot be both watched and counted.
     - most_launches: Further launches after this number fail. This limit ends a loop in which the host waits
       for a result that no kernel gives.
-    - portable_fibers: Use the context switch for processors other than x86-64.
+    - portable_fibers: Use the slow context switch of POSIX, as on processors other than x86-64.
 
     The method ``close``, or the end of a ``with`` block, closes the device. The constructor raises
-    ToolchainError if there is no C++ compiler.
+    ToolchainError if there is no C++ compiler, and ValueError with both ``watched`` and ``counted``.
     """
 
     def __init__(
@@ -366,7 +370,7 @@ class Emulator:
         num_workers = 1 if seed or watched or counted else workers or usable_cores()
         self.most_launches = most_launches
         self.launches = 0
-        """Number of launches by the host so far."""
+        """Number of launches that the host has asked for so far."""
         self.compile_ms = 0.0
         """Total time in ms of the calls of ``module`` that compiled or loaded a file."""
         self.failure = ""
@@ -404,8 +408,8 @@ class Emulator:
         child_kernels: bool = False,
         contract: Contract | None = None,
     ) -> Module:
-        """Translate, compile and load a ``.cu`` file. Returns the module. Raises ToolchainError, which names
-        the file and the line of the first error.
+        """Translate, compile and load a ``.cu`` file. Returns the module. A further call with equal arguments
+        returns the same module. Raises ToolchainError if the file has an error.
 
         With a ``contract``, the file compiles only if its types and macros agree with those of the host code.
         """
@@ -468,8 +472,8 @@ class Emulator:
         return Event(self)
 
     def synchronize(self) -> None:
-        """Raise KernelError if a kernel has failed since the last call. Afterwards the device can be used
-        again."""
+        """Raise KernelError if a kernel has failed and the failure has not been reported yet. Afterwards the
+        device can be used again."""
         self.refuse_if_closed()
         if self.failure:
             message, self.failure = self.failure, ""
@@ -480,8 +484,8 @@ class Emulator:
         self._finalizer()
 
     def findings(self) -> list[Finding]:
-        """Returns the faults that kernels have shown since the last call. The emulator must be created with
-        ``watched``."""
+        """Returns the faults that were found in kernels since the last call of ``findings`` or ``counts``.
+        The emulator must be created with ``watched``."""
         return self._report().findings
 
     def lines_run(self) -> set[Line]:
@@ -507,9 +511,9 @@ class Emulator:
             self.runtime.emu_set_recording(self.machine, False)
 
     def counts(self) -> tuple[list[Count], list[PhaseCount]]:
-        """Returns two lists of memory costs that were counted since the last call, in the order of launches.
-        The first list has one Count per instruction, and the second list has one PhaseCount per phase. The
-        emulator must be created with ``counted``."""
+        """Returns two lists of memory costs that were counted since the last call of ``counts`` or
+        ``findings``, in the order of launches. The first list has one Count per instruction, and the second
+        list has one PhaseCount per phase. The emulator must be created with ``counted``."""
         report = self._report()
         return report.counts, report.launches
 
@@ -522,8 +526,9 @@ class Emulator:
         return report
 
     def note_phases_in(self, records: Buffer) -> None:
-        """Set the buffer by which kernels mark the beginning of a phase, such as a level. A kernel writes to
-        the element whose index is the number of the phase. These writes are not counted."""
+        """Set the buffer by which kernels mark the beginning of a phase, such as a level. Without
+        ``counted``, do nothing. A kernel writes to the element whose index is the number of the phase. These
+        writes are not counted."""
         if self.counted:
             size = records.size * records.dtype.itemsize
             self.runtime.emu_note_phases_at(self.machine, records.pointer, size, records.dtype.itemsize)
@@ -539,14 +544,14 @@ class Emulator:
             raise DeviceError("the emulated device has been closed")
 
     def set_written(self, words: npt.NDArray[Any]) -> None:
-        """Record that the host has written to a buffer. Reading the buffer's elements is then no fault.
-        ``words`` is the memory of the buffer."""
+        """Record that the host has written to a buffer. ``words`` is the written part of the buffer's memory.
+        Kernels may then read it without a fault."""
         if self.watched and words.size:
             self.runtime.emu_set_written(self.machine, words.ctypes.data, words.nbytes)
 
     def _read(self, what: str, kind: Any) -> list[Any]:
-        """Returns a list that the C++ runtime keeps, such as ``records``. The runtime owns the elements.
-        Their type is the ctypes type ``kind``."""
+        """Returns a list of what the C++ runtime keeps under the name ``what``, such as ``records``. ``kind``
+        is the ctypes type of an element. Structs stay in the runtime's memory."""
         self.refuse_if_closed()
         first = ctypes.POINTER(kind)()
         number = getattr(self.runtime, f"emu_{what}")(self.machine, ctypes.byref(first))

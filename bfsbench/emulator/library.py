@@ -9,8 +9,9 @@ block stays only in these cases:
 - Its call is the last call before a backward jump, or before a lane leaves a loop (``PART``).
 - Its call is the last call before the end of a function that another watched function calls.
 
-A function keeps all its calls if it calls another watched function or jumps to a computed address. It also
-keeps them if the last call before a backward jump, or the first call after it, depends on the path.
+A function keeps all its calls if it calls a watched function, or if it jumps to another function or to a
+computed address. It also keeps them if a call that the runtime needs depends on the path, such as the last
+call before a backward jump or the first call after it.
 """
 
 import ctypes
@@ -62,7 +63,7 @@ def without_idle_blocks(assembly: str) -> str:
 
 
 def with_calls_in_empty_loops(assembly: str) -> str:
-    """Returns the assembly code with a call of the runtime in each loop that has no instruction but a jump to
+    """Returns the assembly code with a call of the runtime in each loop that consists only of a jump to
     itself. g++ inserts no call there, so a thread in the loop would never end and never give way.
 
     No value is live in such a loop, so the call may change all registers. Assembly code of processors other
@@ -233,13 +234,15 @@ def build_kernels(
 
     - ``include``: Folders of headers, besides the folder of the file.
     - ``appended``: C++ code that is compiled after the translated file.
+    - ``child_kernels``: Kernels may launch kernels.
     - ``interruptible``: Threads may be interrupted at every basic block. This finds more races, and takes
       about twice the time. It is always on for files that contain ``volatile``, because their threads may
       poll memory.
     - ``watched`` and ``counted``: Kernels call the runtime before every memory access. With ``counted``,
       instructions stay in the order of the source.
 
-    Raises ToolchainError, which names the file and the line of the first error.
+    Raises ToolchainError if the file has an error, or if kernels launch kernels without ``child_kernels``. An
+    error in the file names the file and the line.
     """
     translation = translate(source, include, appended, unrolls=counted)
     if translation.launches_kernels and not child_kernels:

@@ -25,6 +25,7 @@ class Struct(ctypes.Structure):
 
     ``_fields_`` lists the members in order, with pointers as ``c_void_p``. An instance can be passed as a
     kernel argument. The constructor takes all members by name. A device buffer may be given for a pointer.
+    Raises LaunchError if a member is missing or unknown.
     """
 
     def __init__(self, **members: Any) -> None:
@@ -180,8 +181,9 @@ class Signature:
         """Put the arguments of a kernel into the order of its parameters. The last ``scalars`` parameters are
         left out. Returns the arguments, and the number of parameters left out.
 
-        A Python int becomes a scalar of the parameter's type. Raises LaunchError, which names the parameter,
-        if an argument does not fit.
+        If the type of a parameter is an integer type that the signature knows, a Python int becomes a NumPy
+        scalar of this type. Raises LaunchError if an argument is missing, unknown or does not fit, or if
+        launches cannot give the last parameters.
         """
         count = self._checked_scalars(scalars)
         wanted = self.parameters[: len(self.parameters) - count]
@@ -255,8 +257,8 @@ class Signature:
 
 
 def _alike(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
-    """Returns whether two NumPy types have equal sizes and kinds. Signed and unsigned integers count as one
-    kind."""
+    """Returns whether two NumPy types have equal sizes and kinds. Signed integers, unsigned integers and
+    booleans count as one kind."""
     whole = given.kind in "iub" and wanted.kind in "iub"
     return given.itemsize == wanted.itemsize and (whole or given.kind == wanted.kind)
 
@@ -272,19 +274,20 @@ class Contract:
     owner: str
     """The name of the host code that declares the contract. It stands in error messages."""
     types: Mapping[str, CType] = field(default_factory=dict)
-    """Structs and integer types, by the names that they have in the kernel file. Types that the file does not
-    mention are ignored."""
+    """Structs and integer types, by the names that they have in the kernel file. Types that neither the file
+    nor its local headers mention are ignored."""
     constants: Mapping[str, int] = field(default_factory=dict)
-    """Values of constants, by the names that they have in the kernel file. Constants that the file does not
-    mention are ignored."""
+    """Values of constants, by the names that they have in the kernel file. Constants that neither the file
+    nor its local headers mention are ignored."""
 
     def key(self) -> tuple[object, ...]:
-        """Returns a hashable key of the contract. Equal contracts have equal keys."""
+        """Returns a hashable key of the contract. Contracts with equal declarations in equal order have equal
+        keys."""
         return (self.owner, *self.types.items(), *self.constants.items())
 
     def assertions(self, source: Path, include: Sequence[Path], macros: Mapping[str, int | str]) -> str:
-        """Returns C++ code to compile after the kernel file. Compilation fails if the types or macros of the
-        file differ from the contract."""
+        """Returns C++ code to compile after the kernel file. Compilation fails if a type or constant of the
+        file differs from the contract, or if a macro differs from its integer in ``macros``."""
         words = {word for text in texts(source, include) for word in re.findall(r"\w+", text.mask)}
         constants = {name: value for name, value in self.constants.items() if {*name.split("::")} <= words}
         lines = [f'#line 1 "{self.owner}"']
@@ -308,8 +311,8 @@ class Contract:
 
 
 def declared_parameters(source: Path, include: Sequence[Path] = ()) -> dict[str, list[Parameter]]:
-    """Returns the parameters of all kernels that a ``.cu`` file or its local headers declare, by kernel
-    name."""
+    """Returns the parameters of all kernels that a ``.cu`` file or its local headers declare, by kernel name.
+    Macros without parameters are expanded."""
     kernels: list[KernelDefinition] = []
     macros: dict[str, str] = {}
     for text in texts(source, include):

@@ -10,8 +10,8 @@ from bfsbench.support.errors import ToolchainError
 _LITERAL_OR_COMMENT = re.compile(
     r"""//(?:\\\n|[^\n])*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])+'""", re.DOTALL
 )
-"""Matches literals and comments in C++ code. A quotation mark after a digit does not begin a literal, because
-it separates digits."""
+"""Matches literals and comments in C++ code. A single quotation mark after a digit does not begin a literal,
+because it separates digits."""
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 _CONDITION = re.compile(r"^[ \t]*#[ \t]*(if(?:n?def)?|elif|else|endif)\b[ \t]*([^\n]*)", re.MULTILINE)
 _LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*$', re.MULTILINE)
@@ -72,8 +72,8 @@ class SourceText:
         raise self.error(position, f"'{self.mask[position]}' is never closed")
 
     def edited(self, edits: list[Edit]) -> str:
-        """Apply edits, which must not overlap. Returns the new code. Line breaks are added, so that the
-        following lines keep their numbers."""
+        """Apply edits, which must not overlap. Returns the new code. If an edit removes line breaks, as many
+        are added after it, so that the following lines keep their numbers."""
         parts, position = [], 0
         for edit in sorted(edits, key=lambda edit: edit.start):
             missing = self.code.count("\n", edit.start, edit.end) - edit.replacement.count("\n")
@@ -133,8 +133,8 @@ def split_at(mark: str, text: str, mask: str | None = None) -> list[str]:
 
 @dataclass(frozen=True)
 class KernelDefinition:
-    """The definition or declaration of a ``__global__`` function: its attributes as written, and the position
-    of its body in the file."""
+    """The definition or declaration of a ``__global__`` function: its attributes as written, and the range of
+    its body in the file. The range is empty for a declaration."""
 
     name: str
     c_linkage: bool
@@ -172,7 +172,8 @@ def texts(source: Path, include: Sequence[Path]) -> Iterator[SourceText]:
 
 def local_headers(source: SourceText, include: Sequence[Path]) -> Iterator[tuple[re.Match[str], Path]]:
     """Yields the local headers that a file includes: the match of the ``#include`` line, and the path of the
-    header. CUDA's own headers are left out."""
+    header. Headers that are found neither beside the file nor in ``include`` are left out, such as CUDA's own
+    headers."""
     for match in _LOCAL_INCLUDE.finditer(source.code):
         places = (source.path.parent, *include)
         header = next((h for place in places if (h := (place / match.group(1)).resolve()).is_file()), None)

@@ -27,13 +27,13 @@ def device(request: pytest.FixtureRequest) -> Iterator[Emulator]:
 
 
 def kernel_of(device: Emulator, name: str, defines: Mapping[str, str | int] | None = None) -> Kernel:
-    """Returns a kernel of this folder, whose name is FILE:KERNEL."""
+    """Returns a kernel of the folder ``kernels``. ``name`` has the form FILE:KERNEL."""
     file, _, kernel = name.partition(":")
     return device.module(KERNELS / f"{file}.cu", defines or {}, child_kernels=True).kernel(kernel)
 
 
 def run_kernel(device: Emulator, name: str, *arguments: Any, blocks: int = 1, **settings: int) -> None:
-    """Launch a kernel of this folder. ``settings`` are arguments of ``bind``."""
+    """Launch a kernel of the folder ``kernels``. ``settings`` are keyword arguments of ``bind``."""
     kernel_of(device, name).bind(*arguments, **settings)(blocks)
 
 
@@ -50,6 +50,6 @@ def write(folder: Path, text: str) -> Path:
 
 
 def fails(device: Emulator, message: str) -> None:
-    """Assert that a launch so far has failed with a message, which is a regular expression."""
+    """Assert that an earlier launch has failed. The regular expression ``message`` must match its error."""
     with pytest.raises(KernelError, match=message):
         device.synchronize()

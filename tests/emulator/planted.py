@@ -1,7 +1,8 @@
 """Plants faults in the project's kernels and checks these kernels.
 
 ``python -m tests.emulator.planted [NAME...]`` prints a line of CSV for each fault. The line has the kind, the
-name, the variant, the number of seeds until the fault was found, the seconds, and the most frequent finding.
+name, the variant, the number of seeds of the check that found the fault, the seconds, and the most frequent
+finding. The number is missing if no check found it.
 """
 
 import csv
@@ -55,8 +56,8 @@ class Fault:
         return Axes([find(self.variant)], *shape, {name: [str(value)] for name, value in self.knobs.items()})
 
     def check(self) -> tuple[int, checks.Report]:
-        """Check with more and more seeds until a check finds something. Returns the number of seeds and the
-        report of the last check."""
+        """Check with more and more seeds, until a check finds something or the longest check has ended.
+        Returns the number of seeds and the report of the last check."""
         variant = find(self.variant)
         graphs = [resolve(self.graph)] if self.graph else checks.usual_graphs(variant, self.axes())
         for seeds in SEEDS:
@@ -82,7 +83,8 @@ def copy_of_kernels() -> Iterator[Path]:
 
 
 def first_of(report: checks.Report) -> str:
-    """Returns the finding of the most runs. Without findings, returns a failure."""
+    """Returns the finding that occurred in the most runs and is not declared benign. Without such findings,
+    returns a failure, or an empty string."""
     found = max(report.undeclared, key=lambda found: found.runs, default=None)
     return str(found.first) if found else next(iter(report.failures), "")
 

@@ -14,13 +14,14 @@ from tests.benchmarks.emulator_against_ncu import compared
 
 COUNTED = CUDA_SRC.parent / "results" / "h200" / "emulator"
 EXACT = ("pull", "spmv", "push_frontier")
-"""Variants without races, or with harmless races. What a warp does there does not depend on other warps."""
+"""Variants without races, or with harmless races. In these variants, the work of a warp does not depend on
+other warps."""
 WITHIN = {"frontier_numbers": 0.05, "virtual_warp": 0.05, "edge_frontier_numbers": 0.05}
 
 
 @pytest.fixture
 def lattice(tmp_path: Path) -> Path:
-    """A file of the measured searches on the lattice."""
+    """A file with the measured searches on the lattice only."""
     header, *rows = (COUNTED / "ncu-searches.csv").read_text().splitlines()
     path = tmp_path / "searches.csv"
     path.write_text("\n".join([header, *(row for row in rows if "lattice" in row)]))

@@ -291,7 +291,8 @@ def test_stacks_of_their_own_give_equal_counts() -> None:
     "name", ["edge_simple", "frontier_numbers", "frontier_queue", "push_private", "simple"]
 )
 def test_counting_is_not_much_slower_than_emulation(name: str) -> None:
-    """On this graph a counted launch takes 3 to 7 times as long. The bound leaves room for a busy machine."""
+    """On this graph a counted launch takes 3 to 7 times as long as a plain launch. The bound leaves room for
+    a busy machine."""
     variant = find(name)
     assert issubclass(variant, KernelProgram)
     found = costs("count", variant, load("lattice(rows=60,columns=60):symmetrised"), repeats=3)

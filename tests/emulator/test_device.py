@@ -95,7 +95,7 @@ def test_launches_are_cheap() -> None:
 @pytest.mark.exhaustive  # compiles a runtime of its own
 @pytest.mark.parametrize("seed", [0, 1])
 def test_portable_fibers(seed: int) -> None:
-    """The context switch for other processors gives equal results, also after failures."""
+    """The context switch of POSIX gives the expected results, also after failures."""
     device = Emulator(seed, portable_fibers=True)
     errors = device.module(KERNELS / "errors.cu", {})
     out = device.empty(100, np.int32)

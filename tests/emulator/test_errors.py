@@ -87,7 +87,8 @@ def test_faults_of_the_processor(device: Emulator, name: str, message: str) -> N
 @pytest.mark.parametrize("place", [-256, -1, 10, 11, 265])
 @pytest.mark.parametrize("value", [0, -1, 7])
 def test_writes_outside_a_buffer(device: Emulator, place: int, value: int) -> None:
-    """Such a write changes no other buffer. Its error names the kernel and is raised once."""
+    """A write just outside a buffer changes no other buffer. Its error names the kernel and is raised
+    once."""
     out, other = zeros(device, 10), zeros(device, 10)
     run_kernel(device, "errors:write_at", out, np.int64(place), value, block=32, blocks=2)
     where = rf"^kernel 'write_at' wrote element {place} of a buffer of 10 elements \(40 bytes\)$"

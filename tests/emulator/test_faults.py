@@ -77,7 +77,7 @@ def test_a_planted_fault_is_found(name: str) -> None:
 
 
 def test_every_second_run_takes_knobs_that_lead_elsewhere() -> None:
-    """A block's queue is full only with these knobs."""
+    """The block's queue is full only with the knobs of every second run."""
     fault = next(fault for fault in FAULTS if fault.name == "a full queue takes one more")
     variant, graphs = find(fault.variant), [*map(resolve, checks.GRAPHS[2:])]
     with copy_of_kernels() as kernels:
@@ -118,7 +118,7 @@ def test_knobs_taken_in_turn_are_legal(variant: type[KernelProgram]) -> None:
 
 @pytest.mark.parametrize("name", some([variant.name for variant in KERNEL_VARIANTS], *COVERING))
 def test_nothing_is_found_in_our_kernels(name: str) -> None:
-    """Races that a comment declares benign do not count."""
+    """Findings that a comment declares benign do not count."""
     variant = find(name)
     axes = Axes([variant], [], [])
     report = checks.check(variant, axes, checks.usual_graphs(variant, axes)[1:3], 1, lambda: None)

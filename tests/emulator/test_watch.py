@@ -134,7 +134,7 @@ def test_uninitialised_reads(device: Emulator) -> None:
     ("name", "place", "mark"), [("shared_at", 8, "shared there"), ("dynamic_at", 32, "dynamic there")]
 )
 def test_the_end_of_a_variable_in_shared_memory(device: Emulator, name: str, place: int, mark: str) -> None:
-    """An access behind the variable is found even if another variable lies there."""
+    """An access after the end of the variable is found even if another variable lies there."""
     out = device.signal()
     shared = 4 * 32 if name == "dynamic_at" else 0
     kernel = kernel_of(device, f"watched:{name}")

@@ -1,4 +1,4 @@
-// The buffers that the host has allocated for kernels. Most buffers have guard bytes before and behind them,
+// The buffers that the host has allocated for kernels. Most buffers have guard bytes before and after them,
 // by which the emulator detects writes outside the buffer.
 #pragma once
 

@@ -1,6 +1,6 @@
-// Functions by which the emulator counts memory accesses or detects races. The compiler inserts calls of them
-// before memory accesses (-fsanitize=thread) and in each basic block (-fsanitize-coverage=trace-pc) of a
-// kernel.
+// Functions by which the emulator counts memory accesses, detects races, or interrupts threads. The compiler
+// inserts calls of them before memory accesses (-fsanitize=thread) and in each basic block
+// (-fsanitize-coverage=trace-pc) of a kernel.
 
 #include "machine.h"
 #include "worker.h"

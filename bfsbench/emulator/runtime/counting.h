@@ -178,9 +178,10 @@ class Counting {
         const Region* buffer = nullptr;  // null for variables of the kernel's library
         bool has(const char* address) const { return static_cast<size_t>(address - begin) < bytes; }
     };
-    // The accesses to one region of memory. For each sector, `sectors` holds the number of the last execution
-    // of an instruction that touched the sector. For each word, `words` holds the last phase in which an
-    // atomic updated the word (`epoch`), and the number of updating executions in this phase (`times`).
+    // The accesses of one instruction to one region of memory. For each sector, `sectors` holds the number of
+    // the instruction's last execution that touched the sector. For each word, `words` holds the last phase
+    // in which an atomic updated the word (`epoch`), and the number of updating executions in this phase
+    // (`times`).
     struct Touched {
         struct Word {
             uint32_t epoch, times;

@@ -54,7 +54,7 @@ char* shared_top(char* stack);
 void prepare(Kept& kept, void (*entry)());
 
 // Allocates the stacks of CUDA threads. Below each of the first kGuarded stacks lies a page that faults when
-// touched. take() returns the stack that was given back most recently.
+// touched. take() returns the stack that was given back most recently, or a new stack if no stack is free.
 class StackPool {
   public:
     static constexpr size_t kBytes = 128 << 10;

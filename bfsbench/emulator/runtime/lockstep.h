@@ -9,14 +9,15 @@
 //
 // When no thread of the block can run, every warp performs one operation. The warp chooses the lane that is
 // behind all other lanes in the program. All lanes at this lane's place take part in the operation. So lanes
-// that leave a branch or a loop early wait behind it for the other lanes, as on a GPU. When the trace of a
-// waiting lane is empty, the lane continues.
+// that leave a branch or a loop early wait after its end for the other lanes, as on a GPU. When the trace of
+// a waiting lane is empty, the lane continues.
 //
 // Lanes that have come to one place on one path form a group with one position. When their next entries
 // differ, the group is divided. Groups that perform an operation together are merged.
 //
-// No lane of a warp stores before the other lanes have performed their earlier loads. In a data race, a load
-// may return a value as old as the last operation at which its lane has waited.
+// No lane of a warp stores before the other lanes have performed the loads that precede this store in the
+// program. In a data race, a load may return a value as old as the last operation at which its lane has
+// waited.
 //
 // Lanes that leave a loop early in different iterations continue separately, up to the place where the lanes
 // that stayed in the loop wait.

@@ -21,7 +21,8 @@ class Lockstep;
 struct Changes {
     static constexpr size_t kWord = 4, kSlots = 1 << 12;
     uint64_t stored[kSlots] = {};  // a bit per word, by hash: true if this launch may have stored to the word
-    // True while some words of memory hold an old value (see views.h).
+    // True while memory holds old values for the current thread (see views.h), or the current thread has
+    // delayed stores.
     bool put_aside = false;
     uint32_t stores = 0;           // number of stores in this launch
 

@@ -193,9 +193,10 @@ extern __thread int64_t steps_left __attribute__((tls_model("initial-exec")));
 // 1. The read begins at a whole word of the buffer or variable that its instruction accessed last.
 // 2. All bytes of the words have been written. No write near them came after the latest grid barrier, host launch
 //    or tail launch, and none belongs to an operation of another stream that may run beside this launch.
-// 3. For each word, the first recorded read came before that launch or barrier, or at the thread's current moment.
-//    This condition is not needed if the thread has not synchronised with other threads.
-// 4. The thread has a current moment, and it need not let other threads run now.
+// 3. For each word, the first recorded read came before that launch or barrier, or the thread itself made it since
+//    its last synchronisation. This condition is not needed if the thread has not synchronised with other threads.
+// 4. The thread has accessed memory since its last synchronisation and since that launch or barrier, and it need
+//    not let other threads run now.
 // The function is inlined, so that the caller saves no registers.
 inline __attribute__((always_inline)) bool Watch::read_quickly(const char* address, size_t bytes, const void* where) {
     constexpr size_t kWord = Shadow::kWordBytes;

@@ -87,8 +87,8 @@ class Worker {
 
     Random* random_;
     bool restless_ = false;
-    // If `restless_` is set and accesses are checked, one in kOneInSpells time intervals interrupts threads
-    // at every access. `spell_` says which one of kOneInSpells successive intervals.
+    // If `restless_` is set and accesses are checked, threads are interrupted at every access in one of
+    // kOneInSpells successive time intervals. `spell_` is the index of this interval.
     unsigned spell_ = 0;
     StackPool stacks_;
     char* shared_ = nullptr;  // the stack that all threads share if the emulator counts memory accesses

@@ -29,7 +29,7 @@
 #undef __noinline__
 #define __noinline__ __attribute__((noinline))
 #endif
-#ifdef EMU_PROGRAM  // programs may write __align__ behind a type, where alignas is not allowed
+#ifdef EMU_PROGRAM  // programs may write __align__ after a type, where alignas is not allowed
 #define __align__(n) __attribute__((aligned(n)))
 #else
 #define __align__(n) alignas(n)
