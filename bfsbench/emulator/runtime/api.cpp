@@ -11,7 +11,7 @@
 
 namespace {
 
-// The error message of the last call to the library that failed on this thread of the operating system.
+// The message that emu_message() returns. Each thread of the operating system has its own.
 thread_local std::string message;
 
 }  // namespace

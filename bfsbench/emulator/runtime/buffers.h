@@ -16,7 +16,8 @@ namespace emu {
 
 struct Region {
     size_t bytes, element;
-    // The race detector's record of the accesses to this buffer. The first access creates the record.
+    // The race detector's record of the accesses to this buffer. The record is created when it is first
+    // needed.
     std::unique_ptr<Shadow> shadow;
     size_t place = 0;  // address in the emulated GPU's memory, which is the same in every run
 };
@@ -38,8 +39,8 @@ class Buffers {
     // buffer count as written.
     bool is_written(const char* first, size_t bytes);
 
-    // Returns a message about the first write outside a buffer since the last call, or an empty string.
-    // Restores the guard bytes.
+    // Returns a message about a write to guard bytes since the last call, or an empty string if there was
+    // none. Restores the guard bytes.
     std::string damage();
 
     // Returns the start and the Region of the buffer that contains an address. Returns two nulls if no buffer

@@ -377,8 +377,8 @@ void Watch::forget_findings() {
     known_.clear();
 }
 
-// Returns whether this fault was found before at these two instructions. If it was, the function increments
-// the finding's count.
+// Returns whether this fault was found before at the instruction of `now` and, if `other` is not null, the
+// instruction of `other`. If it was, the function increments the finding's count.
 bool Watch::is_known(Fault fault, const Past& now, const Past* other) {
     uint64_t others = other ? other->site() + uint64_t{1} : 0;
     uint64_t key = (static_cast<uint64_t>(fault) << 16 | now.site()) << 17 | others;

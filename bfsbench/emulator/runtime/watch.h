@@ -94,14 +94,16 @@ class Watch {
     // which instruction or call makes the access.
     void touch_by_host(const char* address, size_t bytes, Act act, Scope scope, const Operation& host);
 
-    // Checks a read by __ldg. No thread may have written these words since the launch began.
+    // Checks a read by __ldg, of a texture or of a surface. No thread may have written these words since the
+    // launch began.
     void require_constant(const char* address, size_t bytes, const void* where);
 
     // Reports a child launch that was refused and whose error the launching thread never read. The runtime
     // calls this when the thread ends.
     void lose_launch(const Thread& thread);
 
-    // These functions report an access of the current thread that breaks a rule of C++ or CUDA.
+    // These functions report that the current thread breaks a rule of C++ or CUDA: an index outside an array,
+    // a warp function whose mask lacks the calling lane, or a misaligned address.
     void report_index(const char* array, int64_t index, const void* site, Act act);
     void report_mask(CallSite from);
     void report_misaligned(const char* address, Act act, const void* site);
@@ -117,7 +119,8 @@ class Watch {
     const std::vector<Finding>& findings() const { return findings_; }
     void forget_findings();
 
-    // Returns the addresses of the instructions that have accessed memory.
+    // Returns the addresses of the instructions that have accessed memory, and of places at which other
+    // faults were found.
     const std::vector<const void*>& sites() const { return sites_.addresses(); }
 
   private:

@@ -48,7 +48,7 @@ class Worker {
     // Ends a CUDA thread after a fault and continues with other threads.
     [[noreturn]] void end_early(Fiber& fiber);
 
-    // The grid calls idle(), released() and describe_waits() while it holds its lock.
+    // The grid calls idle(), released() and describe_waits() while the grid's lock is held.
     bool idle() const { return resident_.empty(); }
     bool released() const;
     std::string describe_waits() const;

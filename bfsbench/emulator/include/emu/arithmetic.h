@@ -89,8 +89,8 @@ EMU_BITS(__double_as_longlong, double, long long)
 EMU_BITS(__longlong_as_double, long long, double)
 #undef EMU_BITS
 
-// On a GPU, the functions below return approximate values. In the emulator they are as precise as the
-// functions of the C library.
+// On a GPU, the functions below return approximate values, except __saturatef. In the emulator they are as
+// precise as the functions of the C library.
 inline float __fdividef(float a, float b) { return a / b; }
 inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 inline float __saturatef(float x) { return x > 0 ? x < 1 ? x : 1 : 0; }

@@ -96,8 +96,8 @@ EMU_INNER inline unsigned atomic_dec(unsigned* address, unsigned limit) {
 
 }  // namespace emu
 
-// The macros below define CUDA's atomic functions for the types that CUDA allows, and for no other type. So
-// code that compiles here also compiles for a GPU.
+// The macros below define CUDA's atomic functions for the types that CUDA allows, and for no other type. So a
+// call with another type does not compile, as on a GPU.
 #define EMU_ATOMIC(name, function, ...)                      \
     EMU_SCOPED(name, function, device, __VA_ARGS__)          \
     EMU_SCOPED(name##_system, function, device, __VA_ARGS__) \

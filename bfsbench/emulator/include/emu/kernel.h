@@ -146,7 +146,7 @@ inline unsigned first_of(unsigned first, ...) { return first; }
 namespace emu {
 
 // Queues a launch that the current CUDA thread requests (a child kernel). The child's grid runs after the
-// grid of the current thread.
+// grid of the current thread. If the launch is refused, the function only sets the thread's last error.
 EMU_API void launch_child(const Kernel& kernel, void (*entry)(), dim3 grid, dim3 block, size_t shared,
                           cudaStream_t stream, const void* const* arguments, const size_t* sizes,
                           unsigned count, const void* site);

@@ -105,8 +105,8 @@ EMU_API void watch(const void* address, size_t bytes, Act act, Scope scope, cons
 [[noreturn]] EMU_API void refuse_index(const char* array, int64_t index, const void* site, Act act = Act::read);
 [[noreturn]] EMU_API void refuse_misaligned(const void* address, size_t alignment, Act act, const void* site);
 
-// Reports a read by __ldg, which uses the read-only cache. This cache may miss values that the running launch
-// writes. So it is an error if this launch also writes the address.
+// Reports a read by __ldg, of a texture or of a surface. Such a read uses a cache that may miss values which
+// the running launch has written. So it is an error if this launch has written the address.
 EMU_API void read_only(const void* address, size_t bytes, const void* site);
 
 // Reports that the current CUDA thread is about to wait at a barrier of its warp, block, cluster or grid.
