@@ -37,7 +37,8 @@ def launch(device: Emulator, name: str, *arguments: Buffer, block: int = 64, blo
 
 
 def run(name: str, sizes: Sequence[int], block: int = 64, blocks: int = 1, seed: int = 0) -> dict[str, Count]:
-    """Launch a kernel with buffers of zeros. Returns the counts by the marks of their lines."""
+    """Launch a kernel of counted.cu with buffers of zeros. Returns its counts by the comments at the ends of
+    their lines. The counts of several instructions on one line are added up."""
     with Emulator(seed, counted=True) as device:
         counts = launch(device, name, *(zeros(device, size) for size in sizes), block=block, blocks=blocks)
     found: dict[str, Count] = {}

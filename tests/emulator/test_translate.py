@@ -42,7 +42,8 @@ def test_a_changed_header_is_a_new_module(tmp_path: Path) -> None:
 
 
 def test_lines_after_a_header_that_is_left_out(tmp_path: Path) -> None:
-    """Lines keep their numbers after a header that the preprocessor skips, and after its branch."""
+    """Lines keep their numbers after a header in a branch of ``#if`` that the preprocessor skips, and after
+    the whole ``#if``."""
     (tmp_path / "seven.cuh").write_text("\n" * 7, encoding="utf-8")
     source = write(
         tmp_path,
@@ -267,11 +268,11 @@ def test_only_builds_that_count_divide_loops(tmp_path: Path) -> None:
 
 
 LOOP = (KERNELS / "loop.s").read_text(encoding="utf-8")
-"""Assembly of a kernel with a loop. Its calls at basic blocks have remarks."""
+"""Assembly of a kernel with a loop. A comment on the line of each call at a basic block names the block."""
 
 
 def kept(assembly: str) -> list[str]:
-    """Returns the remarks beside the calls at basic blocks that remain."""
+    """Returns the comments on the lines of the calls at basic blocks that remain."""
     lines = without_idle_blocks(assembly).splitlines()
     return [line.partition("# ")[2] for line in lines if BLOCK in line]
 
@@ -282,7 +283,7 @@ def kept(assembly: str) -> list[str]:
         (("# first", "# first"), ["first", "target", "source"]),
         # An access also tells where a lane jumps from.
         (("# source", "# source\n\tcall\t*__tsan_write4@GOTPCREL(%rip)"), ["first", "target"]),
-        # A lane that leaves a loop is asked where it is.
+        # The runtime must know where a lane leaves a loop.
         (
             ("# branch", "# branch\n\tcall\t*_ZN3emu4partEv@GOTPCREL(%rip)"),
             ["first", "target", "branch", "source"],

@@ -183,7 +183,8 @@ def test_a_launch_without_end_names_the_shared_memory_of_other_blocks(device: Em
 
 
 def run_idiom(name: str, wrong: bool, seed: int) -> tuple[list[Finding], str]:
-    """Returns the findings that no comment declares benign, and the message of a failed launch."""
+    """Returns the findings, and the error message if the launch failed. Otherwise the message is empty, and
+    findings that a comment declares benign are left out."""
     with Emulator(seed, watched=True) as device:
         a, b = zeros(device, 128), zeros(device, 256)
         kernel_of(device, f"idioms:{name}").bind(a, b, wrong, block=64)(2 if "block" in name else 1)
