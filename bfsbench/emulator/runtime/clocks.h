@@ -119,8 +119,8 @@ class Clocks {
         instants_.clear();
         words_.clear();
     }
-    // The value of `stream` for a grid that waits for no earlier grid of a stream. The host launched this
-    // grid, or a block launched it into another stream than the block's default stream.
+    // The value of `stream` for a grid that need not wait for an earlier grid in the default stream of a
+    // block. The host launched this grid, or a block launched it into another stream.
     static constexpr uint32_t kNoStream = ~0u;
     // Begins a launch of the host, and forgets all grids of the previous launch.
     void begin_family() {

@@ -39,14 +39,14 @@ class Views {
     // of these stores. It returns whether a later store wrote to the word that contains the address.
     uint64_t stores() const { return changes.stores; }
     bool stored_since(const char* address, uint64_t number) const;
-    // Records that a thread is about to change memory. drop() removes the cache line at the place of an
-    // atomic from the multiprocessor's cache.
+    // Records that a thread is about to change memory.
     void store(unsigned multiprocessor, uint64_t time, const char* address, size_t bytes);
     // Prefetches the memory that a thread's next store will access.
     void fetch_store(const char* address) const {
         prefetch(&words_[slot_of(address)]);
         prefetch(address);
     }
+    // Removes the line that contains `place` (see Region::place) from the multiprocessor's cache.
     void drop(unsigned multiprocessor, size_t place);
     // Empties the multiprocessor's cache, so that its later loads see all stores made so far.
     void acquire(unsigned multiprocessor);
