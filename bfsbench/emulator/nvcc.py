@@ -228,9 +228,14 @@ def _option(request: Invocation, word: str, left: list[str]) -> None:
         request.linking += [f"-Wl,{option}" for option in argument().split(",")]
     elif name in ("-MD", "-MMD", "-MP"):
         request.preprocessor.append(name)
-    elif name in ("-MF", "-MT", "-MQ", "-include", "-isystem"):
+    elif name in ("-MF", "-MT", "-MQ", "-include"):
         request.preprocessor += [name, argument()]
-    elif name[:2] in ("-D", "-U", "-I"):
+    elif name == "-isystem" or name[:2] == "-I":
+        option, folder = (name, argument()) if name == "-isystem" else ("-I", argument(name[2:]))
+        # CUDA's own headers would be found before the headers of the emulator
+        if not (Path(folder) / "cuda_runtime.h").exists():
+            request.preprocessor += [option, folder]
+    elif name[:2] in ("-D", "-U"):
         request.preprocessor += [name[:2], argument(name[2:])]
     elif name[:2] == "-L":
         request.linking.append(f"-L{argument(name[2:])}")
