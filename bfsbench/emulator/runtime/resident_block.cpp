@@ -76,6 +76,7 @@ void ResidentBlock::begin(const Grid& launched, uint3 place, std::shared_ptr<Clu
     arguments = launched.arguments;
     cluster = std::move(owner);
     started = position = turns = 0;
+    must_start = false;
     live = static_cast<unsigned>(fibers.size());
     ready.clear();
     for (ThreadSet& set : at_barrier) set.clear();
@@ -108,7 +109,7 @@ Fiber* ResidentBlock::start_next() {
 Fiber* ResidentBlock::pick(Random* random) {
     unsigned fresh = static_cast<unsigned>(fibers.size()) - started;
     if (ready.count() + fresh == 0) return nullptr;
-    bool resume = ready.count() > 0;
+    bool resume = ready.count() > 0 && !(std::exchange(must_start, false) && fresh);
     if (random && resume && fresh) resume = random->below(ready.count() + fresh) < ready.count();
     if (!resume) return start_next();
     unsigned rank = ready.next_from(random ? random->below(static_cast<unsigned>(fibers.size())) : position);

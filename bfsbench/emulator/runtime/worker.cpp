@@ -175,6 +175,7 @@ void Worker::give_way(Fiber& fiber) {
     bool leave = alone || (random_ ? random_->below(kOneInLeaves) == 0 : ++block.turns > block.live);
     if (!leave) return suspend(fiber);
     block.turns = 0;
+    block.must_start = !random_;
     gave_way_ = true;
     if (!random_) return go(&fiber.context, nullptr);
     running_ = next_block();  // not null, because this block can run

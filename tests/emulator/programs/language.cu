@@ -56,6 +56,13 @@ __global__ void check(int *x, const float *__restrict__, int pairs[][2]) {
     }
 }
 
+// The first thread waits for the last thread, without any other function that lets threads run.
+__global__ void wait_for_last(int *x) {
+    if (threadIdx.x == blockDim.x - 1) atomicExch(x, 1);
+    while (atomicAdd(x, 0) == 0) {
+    }
+}
+
 int main() {
     float values[4] = {1, 2.5f, 3, 4}, back[4];
     cudaMemcpyToSymbol(table, values, sizeof values);
@@ -65,6 +72,8 @@ int main() {
     check<<<1, 32, 128>>>(x, nullptr, nullptr);
     cudaMemcpy(&result, x, sizeof result, cudaMemcpyDeviceToHost);
     cudaMemcpyFromSymbol(&count, counter, sizeof count);
+    cudaMemset(x, 0, sizeof(int));
+    wait_for_last<<<1, 64>>>(x);
     auto shared = std::make_shared<int>(on_both(7));
     printf("%d %d %d %d %g %zu %s\n", result, managed, count, *shared, back[3], sizeof(Pair3), cudaGetErrorName(cudaGetLastError()));
     cudaFree(x);
