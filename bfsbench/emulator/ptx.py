@@ -1,7 +1,8 @@
 """Translates inline PTX to C++. An ``asm`` statement becomes calls of C++ functions that have the effect of
 its instructions.
 
-Tables in this module list the known instructions, and include/emu/ptx.h has the functions.
+Tables in this module list the known instructions, and include/emu/ptx.h has the functions. The generated code
+uses no macros, because whole programs are translated after the preprocessor has run.
 
 An unknown instruction is not an error here, because the preprocessor may remove the ``asm`` statement later.
 The statement becomes a ``static_assert`` that names the instruction. If the preprocessor keeps it, the
@@ -48,7 +49,8 @@ _SPECIAL = {
     **dict.fromkeys(("globaltimer", "clock64", "clock"), "::emu::nanoseconds()"),
     "laneid": "::emu::lane()",
     **{f"{name}.{axis}": f"{variable}.{axis}" for axis in "xyz" for name, variable in
-       (("tid", "threadIdx"), ("ctaid", "blockIdx"), ("ntid", "blockDim"), ("nctaid", "gridDim"))},
+       (("tid", "::emu::thread_index()"), ("ctaid", "::emu::block_index()"),
+        ("ntid", "::emu::block_shape()"), ("nctaid", "::emu::grid_shape()"))},
     "cluster_ctarank": "::cooperative_groups::cluster_group::block_rank()",
     "cluster_nctarank": "::cooperative_groups::cluster_group::num_blocks()",
     "lanemask_lt": "((1u << ::emu::lane()) - 1)",
@@ -89,7 +91,7 @@ class _Statement:
         """Returns a C++ expression of the type ``kind`` for the value of ``text``, which names an operand or
         a register, or is a number."""
         special = text.lstrip("%")
-        if text.startswith("%%") and special in _SPECIAL:
+        if text.startswith("%") and special in _SPECIAL:
             return f"static_cast<{kind}>({_SPECIAL[special]})"
         if _INTEGER.fullmatch(text):
             return f"static_cast<{kind}>({text})"
@@ -191,8 +193,7 @@ def _atomic(instruction: _Instruction, statement: _Statement) -> str:
     kind = instruction.type()
     address = statement.address(place, kind, instruction.space())
     arguments = ", ".join([address, *(statement.value(value, kind) for value in values)])
-    update = f"[](auto... emu_x) EMU_INNER {{ return ::emu::{function}(emu_x...); }}"
-    call = f"::emu::ptx::atom({instruction.order()}, {update}, {arguments})"
+    call = f"::emu::ptx::atom({instruction.order()}, ::emu::ptx::{function}, {arguments})"
     return statement.put(instruction.operands[0], call) if returns else f"{call};"
 
 
@@ -213,7 +214,7 @@ def _barrier(instruction: _Instruction, statement: _Statement) -> str:
     if words in (["cluster", "arrive"], ["cluster", "arrive", "release"]):
         return "::emu::cluster_arrive();"
     if words in (["cluster", "wait"], ["cluster", "wait", "acquire"]):
-        return "::emu::cluster_wait(EMU_HERE);"
+        return "::emu::cluster_wait({__builtin_LINE(), __builtin_FILE()});"
     raise _UnknownError(instruction.name)
 
 

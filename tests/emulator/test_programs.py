@@ -46,6 +46,7 @@ def output(program: Path, *arguments: str) -> str:
         ("launches", "cudaSuccess\n"),
         ("language", "14 34 32 34 4 64 cudaSuccess\n"),
         ("runtime_api", "0 failures\n"),
+        ("inline_ptx", "0 failures, 128 64 cudaSuccess\n"),
         ("textures", "0 failures\n"),
         ("spellings", "largest 2147483647 31 2 5 7 31 8 64 0.25\n"),
     ],
@@ -140,6 +141,14 @@ def test_options_without_a_meaning_are_refused(words: list[str]) -> None:
 def test_values_of_ignored_options_are_no_files(words: list[str]) -> None:
     request = parse([*words, "-c", "x.cu"])
     assert (request.inputs, request.compiling) == ([Path("x.cu")], [])
+
+
+@pytest.mark.parametrize("option", ["-I", "-isystem", "--include-path"])
+def test_headers_of_a_cuda_toolkit_are_not_used(tmp_path: Path, option: str) -> None:
+    (tmp_path / "cuda_runtime.h").write_text("#error the toolkit's header is included\n")
+    (tmp_path / "p.cu").write_text("#include <cuda_runtime.h>\nint main() { return cudaDeviceSynchronize(); }\n")
+    build(parse(["-c", option, str(tmp_path), str(tmp_path / "p.cu"), "-o", str(tmp_path / "p.o")]))
+    assert parse([option, str(PROGRAMS), "p.cu"]).preprocessor[1:] == [str(PROGRAMS)]
 
 
 FOUND: dict[int, set[tuple[str, str | None]]] = {

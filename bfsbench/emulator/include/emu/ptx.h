@@ -58,8 +58,26 @@ EMU_OWN inline void st(T* address, T value, Scope scope, Order order) {
     store_once(address, value);
 }
 
-// Updates the word at `address` atomically and returns its old value. `update` is a function from atomics.h,
-// such as atomic_add.
+// Function objects that call the functions of atomics.h with the same names.
+#define EMU_FUNCTION(name)                                                                 \
+    constexpr struct {                                                                     \
+        template <class... Values>                                                         \
+        EMU_INNER auto operator()(Values... values) const { return emu::name(values...); } \
+    } name{};
+EMU_FUNCTION(atomic_add)
+EMU_FUNCTION(atomic_min)
+EMU_FUNCTION(atomic_max)
+EMU_FUNCTION(atomic_and)
+EMU_FUNCTION(atomic_or)
+EMU_FUNCTION(atomic_xor)
+EMU_FUNCTION(atomic_inc)
+EMU_FUNCTION(atomic_dec)
+EMU_FUNCTION(atomic_cas)
+EMU_FUNCTION(atomic_exchange)
+#undef EMU_FUNCTION
+
+// Updates the word at `address` atomically and returns its old value. `update` is one of the function objects
+// above.
 template <class Update, class T, class... Values>
 EMU_OWN inline T atom(Scope scope, Order order, Update update, T* address, Values... values) {
     note_ordered(address, sizeof(T), Act::update, scope, order, EMU_SITE);
