@@ -56,6 +56,20 @@ __global__ void check(int *x, const float *__restrict__, int pairs[][2]) {
     }
 }
 
+// A class with its own copy constructor. Threads get the bytes of the one copy that the launch makes.
+struct Counted {
+    Counted *self = this;
+    static inline int copies = 0, ends = 0;
+    Counted() = default;
+    Counted(const Counted &) : self(this) { ++copies; }
+    ~Counted() { ++ends; }
+};
+template <class T>
+__global__ void take(int, T counted, int *x) {
+    assert(counted.self != &counted);
+    if (threadIdx.x == 0) *x = 5;
+}
+
 // The first thread waits for the last thread, without any other function that lets threads run.
 __global__ void wait_for_last(int *x) {
     if (threadIdx.x == blockDim.x - 1) atomicExch(x, 1);
@@ -72,6 +86,11 @@ int main() {
     check<<<1, 32, 128>>>(x, nullptr, nullptr);
     cudaMemcpy(&result, x, sizeof result, cudaMemcpyDeviceToHost);
     cudaMemcpyFromSymbol(&count, counter, sizeof count);
+    {
+        Counted counted;
+        take<<<2, 32>>>(1, counted, x);
+        assert(Counted::copies == 1 && Counted::ends == 1);
+    }
     cudaMemset(x, 0, sizeof(int));
     wait_for_last<<<1, 64>>>(x);
     auto shared = std::make_shared<int>(on_both(7));

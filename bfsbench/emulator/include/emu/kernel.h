@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -98,11 +99,48 @@ EMU_OWN inline T (&dynamic_shared()) [] { return *reinterpret_cast<T(*)[]>(curre
 // to start another CUDA thread on this stack.
 EMU_API void finish_thread();
 
+// True if a function takes a parameter of type T as a pointer to an object of the caller. The platform's C++
+// ABI requires this for classes with a copy constructor, move constructor or destructor of their own.
+template <class T>
+constexpr bool kPassedByAddress =
+    !std::is_trivially_destructible_v<T> || (std::is_copy_constructible_v<T> && !std::is_trivially_copy_constructible_v<T>) ||
+    (std::is_move_constructible_v<T> && !std::is_trivially_move_constructible_v<T>) ||
+    (!std::is_copy_constructible_v<T> && !std::is_move_constructible_v<T>);
+
+// The bytes of an argument for one CUDA thread. On a GPU, the host copies an argument once per launch, and
+// each thread gets these bytes. So threads run neither the copy constructor nor the destructor of the class.
+template <class T>
+class Bytes {
+  public:
+    EMU_INNER explicit Bytes(const void* argument) { memcpy(bytes_, argument, sizeof(T)); }
+    EMU_INNER operator void*() { return bytes_; }
+
+  private:
+    alignas(T) char bytes_[sizeof(T)];
+};
+
+template <class T>
+using Passed = std::conditional_t<kPassedByAddress<T>, void*, T>;
+template <class T>
+using Argument = std::conditional_t<kPassedByAddress<T>, Bytes<T>, std::remove_reference_t<T>&>;
+template <class T>
+__attribute__((always_inline)) EMU_INNER inline Argument<T> argument(void* place) {
+    if constexpr (kPassedByAddress<T>) {
+        return Bytes<T>(place);
+    } else {
+        return *static_cast<std::remove_reference_t<T>*>(place);
+    }
+}
+
 // Calls the kernel function with the arguments of the launch. The function is inlined, because each switch of
 // threads may copy the stack, which then has one frame less.
 template <auto kFunction, class... Parameters, size_t... kIndex>
 __attribute__((always_inline)) EMU_INNER inline void call(void (*)(Parameters...), void** arguments, std::index_sequence<kIndex...>) {
-    kFunction(*static_cast<std::remove_reference_t<Parameters>*>(arguments[kIndex])...);
+    if constexpr ((kPassedByAddress<Parameters> || ...)) {
+        reinterpret_cast<void (*)(Passed<Parameters>...)>(kFunction)(argument<Parameters>(arguments[kIndex])...);
+    } else {
+        kFunction(argument<Parameters>(arguments[kIndex])...);
+    }
 }
 
 // Runs CUDA threads one after another on one stack. If a thread ends without waiting, the next thread starts
