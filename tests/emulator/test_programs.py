@@ -69,9 +69,10 @@ def test_textures_have_no_findings_and_are_counted() -> None:
     assert by_line["int value = surf3Dread<int>(surface, x, y, z);"] == "load"
 
 
-def test_built_in_atomics_order_accesses() -> None:
-    with built([PROGRAMS / "spellings.cu"], USUAL, "watched") as program:
-        assert run(program, [], 1, quiet=True, stop=False).clean
+@pytest.mark.parametrize("name", ["inline_ptx", "language", "spellings"])
+def test_right_programs_have_no_findings(name: str) -> None:
+    with built([PROGRAMS / f"{name}.cu"], USUAL, "watched") as program:
+        assert not run(program, [], 1, quiet=True, stop=False).all_findings()
 
 
 def test_thrust_shares_memory_with_kernels(capfd: pytest.CaptureFixture[str]) -> None:

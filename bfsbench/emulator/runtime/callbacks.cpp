@@ -82,8 +82,11 @@ CALLBACK void __sanitizer_cov_trace_pc() {
 CALLBACK void __tsan_init() {}
 CALLBACK void __tsan_func_entry(void*) {}
 CALLBACK void __tsan_func_exit() {}
-CALLBACK void __tsan_vptr_update(void**, void*) {}
-CALLBACK void __tsan_vptr_read(void**) {}
+
+// Constructors and destructors store the address of a class's table of virtual functions. A call of a virtual
+// function loads the address. For these accesses the compiler inserts calls of the functions below.
+CALLBACK void __tsan_vptr_update(void** place, void*) { touch<sizeof(void*), Act::write, Scope::none, true>(place, HERE); }
+CALLBACK void __tsan_vptr_read(void** place) { touch<sizeof(void*), Act::read, Scope::none, true>(place, HERE); }
 
 CALLBACK void __tsan_read_range(void* address, size_t bytes) {
     emu::watch(address, bytes, Act::read, Scope::none, HERE);

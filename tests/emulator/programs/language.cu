@@ -67,8 +67,26 @@ struct Counted {
 template <class T>
 __global__ void take(int, T counted, int *x) {
     assert(counted.self != &counted);
-    if (threadIdx.x == 0) *x = 5;
+    if (threadIdx.x == 0 && blockIdx.x == 0) *x = 5;
 }
+
+// Objects with virtual functions that one kernel makes and others use.
+struct Shape {
+    __device__ virtual int corners() const = 0;
+    __device__ virtual ~Shape() {}
+};
+struct Square : Shape {
+    __device__ int corners() const override { return 4; }
+};
+__global__ void make(Shape **shape) { *shape = new Square; }
+__global__ void use(Shape **shape) {
+    __shared__ unsigned char room[sizeof(Square)];
+    Shape *placed = nullptr;
+    if (threadIdx.x == 0) placed = new (room) Square;
+    __syncthreads();
+    assert((*shape)->corners() == 4 && (!placed || placed->corners() == 4));
+}
+__global__ void destroy(Shape **shape) { delete *shape; }
 
 // The first thread waits for the last thread, without any other function that lets threads run.
 __global__ void wait_for_last(int *x) {
@@ -91,6 +109,12 @@ int main() {
         take<<<2, 32>>>(1, counted, x);
         assert(Counted::copies == 1 && Counted::ends == 1);
     }
+    Shape **shape;
+    cudaMalloc(&shape, sizeof *shape);
+    make<<<1, 1>>>(shape);
+    use<<<1, 32>>>(shape);
+    destroy<<<1, 1>>>(shape);
+    cudaFree(shape);
     cudaMemset(x, 0, sizeof(int));
     wait_for_last<<<1, 64>>>(x);
     auto shared = std::make_shared<int>(on_both(7));
