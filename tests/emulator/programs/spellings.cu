@@ -1,4 +1,7 @@
 // Unusual spellings that programs use.
+#include <cuda/atomic>
+#include <cuda/std/atomic>
+
 #include <climits>
 #include <cstdio>
 #include <iostream>
@@ -37,6 +40,19 @@ __global__ void built_in_atomics(int *x, unsigned long long *sum) {
         int expected = 7;
         if (__nv_atomic_compare_exchange_n(&x[2], &expected, 8, false, __NV_ATOMIC_ACQ_REL, __NV_ATOMIC_RELAXED)) x[0] = expected;
     }
+}
+
+__device__ cuda::atomic<int, cuda::thread_scope_device> counted{1};
+__global__ void cuda_atomics(int *x) {
+    cuda::atomic_ref<int, cuda::thread_scope_device> flag(x[1]);
+    if (threadIdx.x == 0) {
+        x[0] = 2;
+        flag.store(1, cuda::std::memory_order_release);
+    } else if (threadIdx.x == 31) {
+        while (flag.load(cuda::memory_order::acquire) == 0) __nanosleep(10);
+        x[2] = x[0] + cuda::std::atomic_ref<int>(x[1]).load(cuda::memory_order_relaxed);
+    }
+    counted.fetch_add(1, cuda::std::memory_order_relaxed);
 }
 
 // Kernels read and write one array through pointers to several types.
@@ -82,6 +98,12 @@ int main() {
     cudaMemcpy(atomics, x, sizeof atomics, cudaMemcpyDeviceToHost);
     cudaMemcpy(&added, sum, sizeof added, cudaMemcpyDeviceToHost);
     cudaFree(sum);
+    int of_cuda[3], number;
+    cudaMemset(x, 0, sizeof back);
+    cuda_atomics<<<1, 32>>>(x);
+    cudaMemcpy(of_cuda, x, sizeof of_cuda, cudaMemcpyDeviceToHost);
+    cudaMemcpyFromSymbol(&number, counted, sizeof number);
+    if (of_cuda[2] != 3 || number != 33) printf("cuda::atomic: %d %d\n", of_cuda[2], number);
     const int *read_only;
     cudaMalloc(&read_only, sizeof *read_only);
     cudaFree((void *)read_only);

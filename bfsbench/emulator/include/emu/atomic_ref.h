@@ -8,14 +8,13 @@ namespace cuda {
 
 enum thread_scope { thread_scope_system, thread_scope_device, thread_scope_block, thread_scope_thread };
 
-enum memory_order {
-    memory_order_relaxed,
-    memory_order_consume,
-    memory_order_acquire,
-    memory_order_release,
-    memory_order_acq_rel,
-    memory_order_seq_cst,
-};
+enum class memory_order { relaxed, consume, acquire, release, acq_rel, seq_cst };
+constexpr memory_order memory_order_relaxed = memory_order::relaxed;
+constexpr memory_order memory_order_consume = memory_order::consume;
+constexpr memory_order memory_order_acquire = memory_order::acquire;
+constexpr memory_order memory_order_release = memory_order::release;
+constexpr memory_order memory_order_acq_rel = memory_order::acq_rel;
+constexpr memory_order memory_order_seq_cst = memory_order::seq_cst;
 
 constexpr emu::Scope scope_of(thread_scope scope) {
     return scope == thread_scope_block || scope == thread_scope_thread ? emu::Scope::block : emu::Scope::device;
@@ -138,5 +137,21 @@ class atomic : public atomic_operations<T, kScope, atomic<T, kScope>> {
   private:
     mutable T word_;
 };
+
+// NVIDIA's headers have the memory orders, and atomic variables with the scope of the system, in cuda::std, too.
+namespace std {
+using ::cuda::memory_order;
+using ::cuda::memory_order_relaxed;
+using ::cuda::memory_order_consume;
+using ::cuda::memory_order_acquire;
+using ::cuda::memory_order_release;
+using ::cuda::memory_order_acq_rel;
+using ::cuda::memory_order_seq_cst;
+template <class T>
+using atomic = ::cuda::atomic<T>;
+template <class T>
+using atomic_ref = ::cuda::atomic_ref<T>;
+EMU_INNER inline void atomic_thread_fence(memory_order order) { ::cuda::atomic_thread_fence(order); }
+}  // namespace std
 
 }  // namespace cuda
