@@ -172,18 +172,22 @@ _BRANCH_END = re.compile(r"^[ \t]*#[ \t]*(?:else|elif|endif)\b(?:[^\n]*\\\n)*[^\
 _PRAGMA_ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b", re.MULTILINE)
 _LAUNCH = re.compile(r"([A-Za-z_][\w:]*(?:\s*<[^<>;{}]*>)?)\s*<<<")
 _LAUNCH_ARGUMENTS = re.compile(r">>>\s*\(")
-_TYPE_BEFORE = re.compile(r"\s*((?:[A-Za-z_]\w*(?:::\w+)*\s+)+)")
-"""Finds the type of a shared variable that stands before the word ``__shared__``, as in
-``int __shared__ s[4];``."""
+_ATTRIBUTE = r"\[\[[^\[\]]*\]\]"
+_ALIGNED = (
+    r"\b(?:__attribute__\s*\(\s*\(\s*aligned|__align__|alignas|__builtin_align__)\s*"
+    r"\(([^()]*(?:\([^()]*\))?[^()]*)\)(?:\s*\)\s*\))?"
+)
+_TYPE_BEFORE = re.compile(rf"\s*((?:{_ATTRIBUTE}\s*|{_ALIGNED}\s*|[A-Za-z_]\w*(?:::\w+)*\s+)+)")
+"""Finds the type and attributes of a shared variable that stand before the word ``__shared__``, as in
+``int __shared__ s[4];`` and ``alignas(16) __shared__ int s[4];``."""
 _QUALIFIER = r"\b(?:extern|static|volatile|const)\b"
 _SHARED = re.compile(rf"(?:{_QUALIFIER}\s*)*\b__shared__\b(?:\s+{_QUALIFIER})*")
 _END_OR_BRACE = re.compile(r"[;{]")
 _RESTRICT = re.compile(r"\b__restrict(?:__)?\b")
-_ALIGNMENT = re.compile(
-    r"\b(?:__attribute__\s*\(\s*\(\s*aligned|__align__|alignas|__builtin_align__)\s*"
-    r"\(([^()]*(?:\([^()]*\))?[^()]*)\)(?:\s*\)\s*\))?"
-)
+_ALIGNMENT = re.compile(_ALIGNED)
 _DECLARATOR = re.compile(r"([*\s]*)(?<!\w)([A-Za-z_]\w*)\s*((?:\[.*\])?)\s*$", re.DOTALL)
+_NAME_IN_BRACKETS = re.compile(r"\(\s*([A-Za-z_]\w*)\s*\)(?=\s*(?:\[.*\])?\s*$)", re.DOTALL)
+"""Finds the name in a declarator such as ``(s)[32]``."""
 _FUNCTIONS = "device_functions"
 """Name of the owner of shared variables that are declared in device functions instead of kernels."""
 
@@ -385,8 +389,11 @@ def _declare_shared(
         alignment = f"alignof(emu_aligned_{number})"
         aligned = f"struct emu_aligned_{number} {{ alignas({found.group(1)}) char c; }}; "
         declaration = declaration.replace(found.group(), "")
-    declaration = _RESTRICT.sub("", declaration)
-    first, *others = split_at(",", declaration, angles_as_brackets(declaration))
+    declaration = re.sub(_ATTRIBUTE, "", _RESTRICT.sub("", declaration))
+    first, *others = (
+        _NAME_IN_BRACKETS.sub(r" \1", part)
+        for part in split_at(",", declaration, angles_as_brackets(declaration))
+    )
     leading = _DECLARATOR.search(first)
     if leading is None:
         return None

@@ -42,7 +42,7 @@ _SCOPE = re.compile(
 _LONGEST_HEAD = 4000
 """Number of characters before a brace in which the head of its function or class is looked for."""
 _TEMPLATE = re.compile(r"\btemplate\s*<")
-_POINTER_NAME = re.compile(r"\(\s*[*&]+\s*(\w+)\s*\)")
+_POINTER_NAME = re.compile(r"\(\s*(?:[\w:]+::\s*)?[*&]+\s*(\w+)\s*\)")
 _PARAMETER_NAME = re.compile(r"(\.\.\.)?\s*([A-Za-z_]\w*)?\s*$")
 _NOINLINE = re.compile(r"(?<!\()\b__noinline__\b(?!\))")
 _BUILT_INS = {
@@ -203,7 +203,11 @@ def _template_arguments(head: str) -> str:
         return ""
     names = []
     for parameter in split_at(",", inner, angles_as_brackets(inner)):
-        found = _PARAMETER_NAME.search(parameter.partition("=")[0])
+        declared = parameter.partition("=")[0]
+        if pointer := _POINTER_NAME.search(declared):
+            names.append(pointer.group(1))
+            continue
+        found = _PARAMETER_NAME.search(declared)
         name = (found and found.group(2)) or ""
         is_type = found and parameter[: found.start(2)].rstrip().endswith("::")
         if "=" in parameter and (is_type or not name or name in ("class", "typename")):
@@ -264,16 +268,23 @@ def _start_of_callee(mask: str, position: int) -> int | None:
 def _opening(mask: str, position: int) -> int | None:
     """Returns the position of the opening bracket for the closing bracket at ``position``. Returns None if
     there is none."""
-    depth, angles = 0, mask[position] == ">"
+    angles = mask[position] == ">"
+    depth, open_angles = 0, 0
     for i in range(position, -1, -1):
         character = mask[i]
-        if character in ")]" or (angles and character == ">" and mask[i - 1] != "-"):
+        if character in ")]":
             depth += 1
-        elif character in "([" or (angles and character == "<"):
+        elif character in "([":
             depth -= 1
-            if depth == 0:
+            if depth == 0 and not angles:
                 return i
         elif character in ";{}":
+            return None
+        elif depth == 0 and angles:  # in round brackets, these characters are operators
+            open_angles += (character == ">" and mask[i - 1] != "-") - (character == "<")
+            if open_angles == 0 and character == "<":
+                return i
+        if depth < 0:
             return None
     return None
 

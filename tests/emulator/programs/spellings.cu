@@ -42,6 +42,23 @@ __global__ void built_in_atomics(int *x, unsigned long long *sum) {
     }
 }
 
+__global__ void declared_with_attributes(int *x) {
+    alignas(32) __shared__ char first[3];
+    __align__(64) __shared__ char second;
+    [[maybe_unused]] __shared__ int(third)[2];
+    extern __align__(16) __shared__ int fourth[];
+    first[threadIdx.x] = 1;
+    third[threadIdx.x] = fourth[threadIdx.x] = 2;
+    bool is_aligned = (size_t)first % 32 == 0 && (size_t)&second % 64 == 0;
+    x[threadIdx.x] = first[threadIdx.x] + third[threadIdx.x] + fourth[threadIdx.x] + is_aligned;
+}
+
+template <class T, T (*Function)(T), int kMore, bool kIsLess>
+__global__ void calls(T *x) {
+    *x = Function(*x) + kMore + kIsLess;
+}
+__device__ int twice(int x) { return 2 * x; }
+
 __device__ cuda::atomic<int, cuda::thread_scope_device> counted{1};
 __global__ void cuda_atomics(int *x) {
     cuda::atomic_ref<int, cuda::thread_scope_device> flag(x[1]);
@@ -104,6 +121,11 @@ int main() {
     cudaMemcpy(of_cuda, x, sizeof of_cuda, cudaMemcpyDeviceToHost);
     cudaMemcpyFromSymbol(&number, counted, sizeof number);
     if (of_cuda[2] != 3 || number != 33) printf("cuda::atomic: %d %d\n", of_cuda[2], number);
+    int sums[2];
+    declared_with_attributes<<<1, 2, 2 * sizeof(int)>>>(x);
+    calls<int, twice, (5 >> 1) * sizeof(int), (2 < 3)><<<1, 1>>>(x);
+    cudaMemcpy(sums, x, sizeof sums, cudaMemcpyDeviceToHost);
+    if (sums[0] != 21 || sums[1] != 6) printf("attributes and brackets: %d %d\n", sums[0], sums[1]);
     const int *read_only;
     cudaMalloc(&read_only, sizeof *read_only);
     cudaFree((void *)read_only);
