@@ -25,6 +25,9 @@ _INSTRUCTION = re.compile(r"(?:@(!?)([\w%$]+)\s+)?([a-z]\w*(?:(?:\.|::)\w+)*)\s*
 _REGISTERS = re.compile(r"\.reg\s*\.(\w+)\s+(.*)", re.DOTALL)
 _ADDRESS = re.compile(r"\[\s*([\w%$]+)\s*(?:\+\s*(-?\d+))?\s*\]")
 _INTEGER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)U?")
+_DECIMAL = re.compile(r"-?\d+\.\d*(?:[eE][-+]?\d+)?")
+_FLOAT = re.compile(r"0(?:[fF](?=[0-9a-fA-F]{8}$)|[dD](?=[0-9a-fA-F]{16}$))([0-9a-fA-F]+)")
+"""Matches a number that PTX writes as the bits of a float or a double."""
 
 _TYPES = {
     **{f"{kind}{bits}": f"uint{bits}_t" for kind in "ub" for bits in (8, 16, 32, 64)},
@@ -38,12 +41,46 @@ _ATOMICS = {
     "exch": "atomic_exchange",
 }
 _FORMULAS = {
-    **{"add": "a + b", "sub": "a - b", "mul.lo": "a * b", "and": "a & b", "or": "a | b", "xor": "a ^ b"},
+    **{"add": "a + b", "sub": "a - b", "mul": "a * b", "and": "a & b", "or": "a | b", "xor": "a ^ b"},
     **{"min": "b < a ? b : a", "max": "a < b ? b : a"},
     **{"shl": "b < 8 * sizeof a ? a << b : 0", "shr": "b < 8 * sizeof a ? a >> b : a < 0 ? -1 : 0"},
-    **{"not": "~a", "neg": "-a", "popc": "__builtin_popcountll(a)"},
+    **{"not.pred": "!a", "not": "~a", "neg": "-a", "popc": "__builtin_popcountll(a)"},
+    **{"mul.hi": "::emu::ptx::high(a, b)", "mul.wide": "static_cast<wide>(a) * b"},
+    **{
+        "mad.lo": "a * b + c",
+        "mad.hi": "::emu::ptx::high(a, b) + c",
+        "mad.wide": "static_cast<wide>(a) * b + c",
+    },
+    **dict.fromkeys(("fma", "mad"), "sizeof a == 8 ? __builtin_fma(a, b, c) : __builtin_fmaf(a, b, c)"),
+    **{"div": "::emu::ptx::quotient(a, b)", "rem": "::emu::ptx::remainder(a, b)"},
+    **{
+        "sad": "c + (a < b ? b - a : a - b)",
+        "abs": "::emu::ptx::magnitude(a)",
+        "bfind": "::emu::ptx::highest_bit(a)",
+    },
+    **{
+        "brev": "sizeof a == 8 ? ::__brevll(a) : ::__brev(a)",
+        "clz": "sizeof a == 8 ? ::__clzll(a) : ::__clz(a)",
+    },
+    **{"bfe": "::emu::ptx::extracted(a, b, c)", "bfi": "::emu::ptx::inserted(a, b, c, d)"},
+    **{"prmt": "::__byte_perm(a, b, c)", "lop3": "::emu::ptx::chosen_bits(a, b, c, d)"},
+    **{"rcp": "1 / a", "sqrt": "__builtin_sqrt(a)", "rsqrt": "1 / __builtin_sqrt(a)"},
+    **{"ex2": "__builtin_exp2(a)", "lg2": "__builtin_log2(a)"},
+    **{"sin": "__builtin_sin(a)", "cos": "__builtin_cos(a)", "tanh": "__builtin_tanh(a)"},
 }
-"""For each PTX instruction, a C++ expression of its operands ``a`` and ``b``."""
+"""For each PTX instruction, a C++ expression of its operands ``a``, ``b``, ``c`` and ``d``. The type ``wide``
+has twice the bits of the operands."""
+_OF_32_BITS = {"shl": "b", "shr": "b", "bfe": "bc", "bfi": "cd", "lop3": "d"}
+"""Operands that have 32 bits whatever the type of the instruction is."""
+_WIDE = {"uint16_t": "uint32_t", "int16_t": "int32_t", "uint32_t": "uint64_t", "int32_t": "int64_t"}
+_PRECISIONS = {"lo", "hi", "wide", "rn", "ftz", "approx", "full"}
+"""Modifiers of arithmetic instructions that are known. The emulator computes no approximations."""
+_ROUNDINGS = {
+    "rni": "__builtin_nearbyint",
+    "rzi": "__builtin_trunc",
+    "rmi": "__builtin_floor",
+    "rpi": "__builtin_ceil",
+}
 _COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "lo": "<", "hi": ">"}
 _SPECIAL = {
     **dict.fromkeys(("globaltimer", "clock64", "clock"), "::emu::nanoseconds()"),
@@ -59,6 +96,8 @@ _SPECIAL = {
     "lanemask_ge": "~((1u << ::emu::lane()) - 1)",
     "lanemask_gt": "~((2u << ::emu::lane()) - 1)",
     "warpid": "(::emu::rank() / ::emu::kWarpSize)",
+    "smid": "::emu::ptx::multiprocessor()",
+    "nsmid": "::emu::ptx::kMultiprocessors",
 }  # fmt: skip
 
 
@@ -72,6 +111,8 @@ class _Statement:
 
     operands: list[str]
     registers: dict[str, str] = field(default_factory=dict)
+    has_carry: bool = False
+    """True if an instruction sets the carry. The generated code then has a variable for it."""
 
     def place(self, name: str) -> str:
         """Returns the C++ name of an operand or register. Raises _UnknownError if there is no such operand or
@@ -93,8 +134,12 @@ class _Statement:
         special = text.lstrip("%")
         if text.startswith("%") and special in _SPECIAL:
             return f"static_cast<{kind}>({_SPECIAL[special]})"
-        if _INTEGER.fullmatch(text):
+        if _INTEGER.fullmatch(text) or _DECIMAL.fullmatch(text):
             return f"static_cast<{kind}>({text})"
+        if bits := _FLOAT.fullmatch(text):
+            return f"::emu::ptx::as<{kind}>(uint{4 * len(bits.group(1))}_t{{0x{bits.group(1)}}})"
+        if text.startswith("!"):
+            return f"!{self.value(text[1:].strip(), kind)}"
         return f"::emu::ptx::as<{kind}>({self.place(text)})"
 
     def address(self, text: str, kind: str, space: str) -> str:
@@ -243,7 +288,22 @@ def _convert_address(instruction: _Instruction, statement: _Statement) -> str:
 
 def _move(instruction: _Instruction, statement: _Statement) -> str:
     target, source = instruction.operands
-    return statement.put(target, statement.value(source, instruction.type()))
+    kind = instruction.type()
+    if "{" not in target + source:
+        return statement.put(target, statement.value(source, kind))
+    names = [name.strip() for name in (target + source).partition("{")[2].partition("}")[0].split(",")]
+    bits = int(instruction.modifiers[-1][1:]) // len(names)
+    if target.startswith("{"):
+        puts = [
+            statement.put(name, f"static_cast<uint{bits}_t>(emu_v >> {i * bits})")
+            for i, name in enumerate(names)
+        ]
+        return f"{{ const auto emu_v = {statement.value(source, kind)}; {' '.join(puts)} }}"
+    parts = [
+        f"static_cast<{kind}>({statement.value(name, f'uint{bits}_t')}) << {i * bits}"
+        for i, name in enumerate(names)
+    ]
+    return statement.put(target, " | ".join(parts))
 
 
 def _compare(instruction: _Instruction, statement: _Statement) -> str:
@@ -262,18 +322,109 @@ def _select(instruction: _Instruction, statement: _Statement) -> str:
 
 
 def _arithmetic(instruction: _Instruction, statement: _Statement) -> str:
-    names = (instruction.name, f"{instruction.name}.{instruction.modifiers[0]}")
+    if "cc" in instruction.modifiers or instruction.name in ("addc", "subc", "madc"):
+        return _with_carry(instruction, statement)
+    names = (*(f"{instruction.name}.{word}" for word in instruction.modifiers), instruction.name)
     formula = next((_FORMULAS[name] for name in names if name in _FORMULAS), None)
-    if formula is None or not {*_TYPES, "lo"}.issuperset(instruction.modifiers):
+    if formula is None or not {*_TYPES, *_PRECISIONS}.issuperset(instruction.modifiers):
         raise _UnknownError(instruction.name)
     kind = instruction.type()
+    result = _WIDE[kind] if "wide" in instruction.modifiers else kind
     target, *sources = instruction.operands
-    kinds = (kind, "uint32_t" if instruction.name in ("shl", "shr") else kind)
-    values = [
-        f"{of} {name} = {statement.value(source, of)};"
-        for of, name, source in zip(kinds, "ab", sources, strict=False)
-    ]
-    return f"{{ {' '.join(values)} {statement.put(target, formula, kind)} }}"
+    values = [f"using wide = {result};"] if result != kind else []
+    for name, source in zip("abcd", sources, strict=False):
+        of = "uint32_t" if name in _OF_32_BITS.get(instruction.name, "") else kind
+        of = result if name == "c" and instruction.name == "mad" else of
+        values.append(f"{of} {name} = {statement.value(source, of)};")
+    return f"{{ {' '.join(values)} {statement.put(target, formula, result)} }}"
+
+
+def _with_carry(instruction: _Instruction, statement: _Statement) -> str:
+    """Returns C++ code for an instruction that sets or uses the carry. The carry is a variable of the ``asm``
+    statement."""
+    if not {*_TYPES, "lo", "hi", "cc"}.issuperset(instruction.modifiers) or not statement.has_carry:
+        raise _UnknownError(instruction.name)
+    kind = "u" + instruction.type().removeprefix("u")
+    target, *sources = instruction.operands
+    values = [statement.value(source, kind) for source in sources]
+    if instruction.name.startswith("mad"):
+        a, b, last = values
+        signed = instruction.type()
+        product = f"{a} * {b}"
+        if "hi" in instruction.modifiers:
+            product = f"::emu::ptx::high({', '.join(statement.value(of, signed) for of in sources[:2])})"
+        values = [f"static_cast<{kind}>({product})", last]
+    function = "less" if instruction.name.startswith("sub") else "sum"
+    carry_in = "emu_carry" if instruction.name.endswith("c") else "false"
+    carry_out = "emu_carry" if "cc" in instruction.modifiers else "emu_no_carry"
+    arguments = ", ".join([*values, carry_in, carry_out])
+    return f"{{ bool emu_no_carry; {statement.put(target, f'::emu::ptx::{function}<{kind}>({arguments})')} }}"
+
+
+def _funnel_shift(instruction: _Instruction, statement: _Statement) -> str:
+    target, *sources = instruction.operands
+    if len(instruction.modifiers) != 3 or instruction.modifiers[0] not in ("l", "r"):
+        raise _UnknownError(instruction.name)
+    direction, mode, _ = instruction.modifiers
+    values = ", ".join(statement.value(source, "uint32_t") for source in sources)
+    function = f"::__funnelshift_{direction}{ {'wrap': '', 'clamp': 'c'}.get(mode, '?') }"
+    return statement.put(target, f"{function}({values})")
+
+
+def _dot_product(instruction: _Instruction, statement: _Statement) -> str:
+    target, a, b, c = instruction.operands
+    first, second = (_TYPES[word] for word in instruction.modifiers[-2:])
+    result = "int32_t" if "int32_t" in (first, second) else "uint32_t"
+    values = ", ".join([statement.value(a, first), statement.value(b, second), statement.value(c, result)])
+    return statement.put(target, f"::emu::ptx::dot_product<{result}>({values})")
+
+
+def _convert(instruction: _Instruction, statement: _Statement) -> str:
+    target, source = instruction.operands
+    *others, to, of = instruction.modifiers
+    if to not in _TYPES or of not in _TYPES or not {"rn", "ftz", *_ROUNDINGS}.issuperset(others):
+        raise _UnknownError(instruction.name)
+    value = statement.value(source, _TYPES[of])
+    if of.startswith("f") and not (to.startswith("f") and not _ROUNDINGS.keys() & set(others)):
+        value = f"{instruction.one_of(_ROUNDINGS, '__builtin_trunc')}({value})"
+    return statement.put(target, f"::emu::ptx::converted<{_TYPES[to]}>({value})")
+
+
+def _shuffle(instruction: _Instruction, statement: _Statement) -> str:
+    modes = {mode: f"::emu::ptx::Shuffle::{mode}" for mode in ("up", "down", "bfly", "idx")}
+    mode = instruction.one_of(modes, "")
+    place, value, *others = instruction.operands
+    target, _, predicate = (name.strip() for name in place.partition("|"))
+    if instruction.modifiers[:1] != ("sync",) or not mode or len(others) != 3:
+        raise _UnknownError(instruction.name)
+    values = ", ".join(
+        [statement.value(value, "uint32_t"), *(statement.value(of, "uint32_t") for of in others)]
+    )
+    found = f"{statement.place(predicate)} = emu_found; " if predicate else ""
+    call = f"::emu::ptx::shuffled({mode}, {values}, emu_found)"
+    return f"{{ bool emu_found; {statement.put(target, call)} {found}}}"
+
+
+def _vote(instruction: _Instruction, statement: _Statement) -> str:
+    target, choice, mask = instruction.operands
+    functions = {"all": "::__all_sync", "any": "::__any_sync", "ballot": "::__ballot_sync"}
+    function = instruction.one_of(functions, "")
+    if instruction.modifiers[:1] != ("sync",) or not function:
+        raise _UnknownError(instruction.name)
+    call = f"{function}({statement.value(mask, 'uint32_t')}, {statement.value(choice, 'bool')})"
+    return statement.put(target, f"static_cast<{instruction.type()}>({call})")
+
+
+def _of_warp(instruction: _Instruction, statement: _Statement) -> str:
+    target, value, mask = instruction.operands
+    operations = ("add", "min", "max", "and", "or", "xor")
+    functions = {f"redux.sync.{operation}": f"::__reduce_{operation}_sync" for operation in operations}
+    functions["match.any.sync"] = "::__match_any_sync"
+    name = ".".join((instruction.name, *instruction.modifiers[:-1]))
+    if name not in functions:
+        raise _UnknownError(instruction.name)
+    values = f"{statement.value(mask, 'uint32_t')}, {statement.value(value, instruction.type())}"
+    return statement.put(target, f"{functions[name]}({values})")
 
 
 _TABLE: dict[str, Callable[[_Instruction, _Statement], str]] = {
@@ -281,6 +432,11 @@ _TABLE: dict[str, Callable[[_Instruction, _Statement], str]] = {
     **{"bar": _barrier, "barrier": _barrier, "mapa": _map_shared, "cvta": _convert_address, "mov": _move},
     **{"setp": _compare, "selp": _select},
     **dict.fromkeys((name.partition(".")[0] for name in _FORMULAS), _arithmetic),
+    **dict.fromkeys(("addc", "subc", "madc"), _arithmetic),
+    **{"shf": _funnel_shift, "dp4a": _dot_product, "cvt": _convert},
+    **{"shfl": _shuffle, "vote": _vote, "redux": _of_warp, "match": _of_warp},
+    "activemask": lambda instruction, statement: statement.put(instruction.operands[0], "::__activemask()"),
+    "trap": lambda _, __: "::__trap();",
     **dict.fromkeys(("prefetch", "prefetchu"), lambda _, __: ";"),
     # The emulator has no caches, so any number serves as a cache policy.
     "createpolicy": lambda instruction, statement: statement.put(instruction.operands[0], "uint64_t{0}"),
@@ -312,7 +468,9 @@ def translate_asm(source: SourceText, opening: int, closing: int) -> str:
                 raise source.error(opening, f"cannot read the operand {written} of this asm statement")
             operands += [found.group(1)] if found else []
     try:
-        body = " ".join(_statements(text, _Statement(operands)))
+        has_carry = ".cc" in text
+        body = " ".join(_statements(text, _Statement(operands, has_carry=has_carry)))
+        body = f"bool emu_carry = false; {body}" if has_carry else body
     except (_UnknownError, ValueError, IndexError):
         shown = " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
         return f'static_assert(false, "inline PTX is not emulated: {shown}")'

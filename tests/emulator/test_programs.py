@@ -147,7 +147,7 @@ def test_values_of_ignored_options_are_no_files(words: list[str]) -> None:
 @pytest.mark.parametrize("option", ["-I", "-isystem", "--include-path"])
 def test_headers_of_a_cuda_toolkit_are_not_used(tmp_path: Path, option: str) -> None:
     (tmp_path / "cuda_runtime.h").write_text("#error the toolkit's header is included\n")
-    (tmp_path / "p.cu").write_text("#include <cuda_runtime.h>\nint main() { return cudaDeviceSynchronize(); }\n")
+    (tmp_path / "p.cu").write_text("#include <cuda_runtime.h>\nint main() { cudaDeviceSynchronize(); }\n")
     build(parse(["-c", option, str(tmp_path), str(tmp_path / "p.cu"), "-o", str(tmp_path / "p.o")]))
     assert parse([option, str(PROGRAMS), "p.cu"]).preprocessor[1:] == [str(PROGRAMS)]
 

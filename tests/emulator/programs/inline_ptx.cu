@@ -24,12 +24,64 @@ __global__ void memory(unsigned *word, unsigned *flag) {
     asm volatile("barrier.cluster.arrive;\n\tbarrier.cluster.wait;\n\tbar.sync 0;" ::: "memory");
 }
 
+#define RESULT(expected, code, ...)                   \
+    {                                                 \
+        unsigned result = 0;                          \
+        asm(code : "=r"(result) : __VA_ARGS__);       \
+        IS(static_cast<unsigned>(expected), result);  \
+    }
+
+__global__ void arithmetic(unsigned a, unsigned b, float x) {
+    RESULT(0x1d, "mul.hi.u32 %0, %1, %2;", "r"(a), "r"(0x100000u));
+    RESULT(-1, "mul.hi.s32 %0, %1, %2;", "r"(-3), "r"(5));
+    RESULT(0x1d5e7, "mad.lo.u32 %0, %1, 16, 7;", "r"(a / 16));
+    RESULT(0x5e, "bfe.u32 %0, %1, 4, 8;", "r"(a));
+    RESULT(-2, "bfe.s32 %0, %1, 4, 4;", "r"(a));
+    RESULT(0x1daee, "bfi.b32 %0, %2, %1, 4, 8;", "r"(0x1d5eeu), "r"(0xaeu));
+    RESULT(0x80000000u, "brev.b32 %0, %1;", "r"(1));
+    RESULT(15, "clz.b32 %0, %1;", "r"(a));
+    RESULT(16, "bfind.u32 %0, %1;", "r"(a));
+    RESULT(~0u, "bfind.s32 %0, %1;", "r"(-1));
+    RESULT(0x03040102, "prmt.b32 %0, %1, %2, 0x4501;", "r"(0x0201u), "r"(0x0403u));
+    RESULT(0xf0 ^ 0xcc ^ 0xaa, "lop3.b32 %0, %1, %2, %3, 0x96;", "r"(0xf0), "r"(0xcc), "r"(0xaa));
+    RESULT(0x21, "shf.l.wrap.b32 %0, %1, %2, 36;", "r"(0x10000000u), "r"(2));
+    RESULT(2, "rem.u32 %0, %1, 7;", "r"(b));
+    RESULT(~0u, "div.u32 %0, %1, 0;", "r"(b));
+    RESULT(9, "abs.s32 %0, %1;", "r"(-9));
+    RESULT(-5, "dp4a.s32.s32 %0, %1, %2, 5;", "r"(0x01fd0000u), "r"(0x02040000u));
+    RESULT(3, "cvt.rni.u32.f32 %0, %1;", "f"(x + 0.75f));
+    RESULT(0, "cvt.rzi.u32.f32 %0, %1;", "f"(-x));
+    RESULT(2147483647, "cvt.rzi.s32.f32 %0, %1;", "f"(x * 1e20f));
+    RESULT(~0u, "activemask.b32 %0;", "r"(0));
+    RESULT(threadIdx.x ^ 1, "shfl.sync.bfly.b32 %0, %1, 1, 0x1f, 0xffffffff;", "r"(threadIdx.x));
+    RESULT(threadIdx.x < 2 ? threadIdx.x : threadIdx.x - 2, "shfl.sync.up.b32 %0, %1, 2, 0, -1;", "r"(threadIdx.x));
+    RESULT(threadIdx.x / 8 * 8 + 3, "shfl.sync.idx.b32 %0, %1, 3, 0x181f, -1;", "r"(threadIdx.x));
+    RESULT(0xf, "{.reg .pred p; setp.lt.u32 p, %1, 4; vote.sync.ballot.b32 %0, p, -1;}", "r"(threadIdx.x));
+    RESULT(496, "redux.sync.add.u32 %0, %1, -1;", "r"(threadIdx.x));
+    RESULT(1u << threadIdx.x, "match.any.sync.b32 %0, %1, -1;", "r"(threadIdx.x));
+    RESULT(32, "mov.u32 %0, %%nsmid;", "r"(0));
+    unsigned long long wide;
+    asm("mul.wide.u32 %0, %1, %1;" : "=l"(wide) : "r"(0x80000001u));
+    IS(0x4000000100000001ull, wide);
+    unsigned low, high;
+    asm("mov.b64 {%0, %1}, %2;" : "=r"(low), "=r"(high) : "l"(wide));
+    IS(0x40000001u, high);
+    asm("add.cc.u32 %0, %2, %3;\n\taddc.u32 %1, 0, 0;" : "=r"(low), "=r"(high) : "r"(~0u), "r"(2));
+    IS(1, low);
+    IS(1, high);
+    float y;
+    asm("fma.rn.f32 %0, %1, 0f40000000, %1;" : "=f"(y) : "f"(x));
+    IS(3 * x, y);
+    if (a == 0) asm volatile("trap;");
+}
+
 int main() {
     unsigned *x, words[3];
     cudaMalloc(&x, sizeof words);
     cudaMemset(x, 0, sizeof words);
     memory<<<dim3(1, 2), 32>>>(x, x + 2);
     cudaMemcpy(words, x, sizeof words, cudaMemcpyDeviceToHost);
+    arithmetic<<<1, 32>>>(0x1d5e0, 23, 2);
     unsigned wrong;
     cudaMemcpyFromSymbol(&wrong, failures, sizeof wrong);
     printf("%u failures, %u %u %s\n", wrong, words[0], words[1], cudaGetErrorName(cudaGetLastError()));

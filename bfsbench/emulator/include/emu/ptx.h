@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 namespace emu::ptx {
 
@@ -32,6 +34,127 @@ template <class T>
 inline T* at(void* address, int64_t offset) {
     return reinterpret_cast<T*>(static_cast<char*>(address) + offset);
 }
+
+// Integer and floating-point arithmetic of PTX. Division by zero gives all ones, as on a GPU.
+template <class T>
+inline T high(T a, T b) {
+    if constexpr (sizeof(T) == 8) {
+        using Wide = std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>;
+        return static_cast<T>(static_cast<Wide>(a) * b >> 64);
+    } else {
+        using Wide = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
+        return static_cast<T>(static_cast<Wide>(a) * b >> 8 * sizeof(T));
+    }
+}
+template <class T>
+inline T quotient(T a, T b) {
+    if constexpr (std::is_integral_v<T>) {
+        if (b == 0) return static_cast<T>(-1);
+        if (std::is_signed_v<T> && b == static_cast<T>(-1)) return static_cast<T>(0 - static_cast<uint64_t>(a));
+    }
+    return a / b;
+}
+template <class T>
+inline T remainder(T a, T b) {
+    if (b == 0) return a;
+    return std::is_signed_v<T> && b == static_cast<T>(-1) ? 0 : a % b;
+}
+template <class T>
+inline T magnitude(T a) {
+    if constexpr (std::is_integral_v<T>) {
+        return a < 0 ? static_cast<T>(0 - static_cast<uint64_t>(a)) : a;
+    } else {
+        return static_cast<T>(__builtin_fabs(a));
+    }
+}
+// `carry` is an input, and `out` receives the carry of the result.
+template <class T>
+inline T sum(T a, T b, bool carry, bool& out) {
+    T both, result;
+    bool first = __builtin_add_overflow(a, b, &both);
+    bool second = __builtin_add_overflow(both, static_cast<T>(carry), &result);
+    out = first || second;
+    return result;
+}
+template <class T>
+inline T less(T a, T b, bool borrow, bool& out) {
+    T both, result;
+    bool first = __builtin_sub_overflow(a, b, &both);
+    bool second = __builtin_sub_overflow(both, static_cast<T>(borrow), &result);
+    out = first || second;
+    return result;
+}
+// Returns the index of the highest bit that differs from the sign, or all ones if no bit does.
+template <class T>
+inline uint32_t highest_bit(T a) {
+    uint64_t bits = static_cast<uint64_t>(a < 0 ? ~a : a);
+    return bits ? 63 - static_cast<uint32_t>(__builtin_clzll(bits)) : ~0u;
+}
+// extracted() returns the field of `length` bits at bit `start`. The sign of a signed field is extended.
+// inserted() replaces this field of `old` by the low bits of `field`.
+template <class T>
+inline T extracted(T a, uint32_t start, uint32_t length) {
+    constexpr uint32_t kBits = 8 * sizeof(T);
+    start &= 0xff, length &= 0xff;
+    if (length == 0) return 0;
+    if (start >= kBits) return std::is_signed_v<T> && a < 0 ? static_cast<T>(-1) : 0;
+    if (length >= kBits - start) return a >> start;
+    return static_cast<T>(static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) << (kBits - start - length)) >> (kBits - length));
+}
+template <class T>
+inline T inserted(T field, T old, uint32_t start, uint32_t length) {
+    constexpr uint32_t kBits = 8 * sizeof(T);
+    start &= 0xff, length &= 0xff;
+    if (start >= kBits || length == 0) return old;
+    T mask = (length >= kBits ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << length) - 1)) << start;
+    return (old & ~mask) | (field << start & mask);
+}
+// Returns a word whose bits come from the table `table`. Three bits of a, b and c are the index in the table.
+inline uint32_t chosen_bits(uint32_t a, uint32_t b, uint32_t c, uint32_t table) {
+    uint32_t result = 0;
+    for (int i = 0; i < 8; ++i) {
+        uint32_t with = (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
+        if (table >> i & 1) result |= with;
+    }
+    return result;
+}
+template <class Result, class A, class B>
+inline Result dot_product(A a, B b, Result sum) {
+    using BytesA = std::conditional_t<std::is_signed_v<A>, int8_t, uint8_t>;
+    using BytesB = std::conditional_t<std::is_signed_v<B>, int8_t, uint8_t>;
+    for (int i = 0; i < 32; i += 8) sum += static_cast<BytesA>(a >> i) * static_cast<BytesB>(b >> i);
+    return sum;
+}
+// Converts a number. A floating-point number outside the range of an integer type becomes the nearest number
+// of this type.
+template <class To, class From>
+inline To converted(From a) {
+    if constexpr (std::is_integral_v<To> && !std::is_integral_v<From>) {
+        using Limits = std::numeric_limits<To>;
+        if (a != a) return 0;
+        if (a <= static_cast<From>(Limits::min())) return Limits::min();
+        if (a >= static_cast<From>(Limits::max())) return Limits::max();
+    }
+    return static_cast<To>(a);
+}
+
+// PTX's shuffle. `bounds` has the last lane of a segment in its low bits, and the segment's mask in bits 8 to
+// 12. `found` tells whether the source lane is in the segment.
+enum class Shuffle { up, down, bfly, idx };
+inline uint32_t shuffled(Shuffle mode, uint32_t value, uint32_t by, uint32_t bounds, uint32_t mask, bool& found, CallSite from = EMU_HERE) {
+    auto own = static_cast<int>(lane());
+    int offset = by & 31, segment = bounds >> 8 & 31, last = (own & segment) | (bounds & 31 & ~segment);
+    int source = mode == Shuffle::up     ? own - offset
+                 : mode == Shuffle::down ? own + offset
+                 : mode == Shuffle::bfly ? own ^ offset
+                                         : (own & segment) | (offset & ~segment);
+    found = mode == Shuffle::up ? source >= last : source <= last;
+    return shuffle(mask, value, static_cast<unsigned>(found ? source : own), from);
+}
+
+// The emulator assigns no multiprocessors to blocks. So it deals the blocks out to the multiprocessors in turn.
+constexpr uint32_t kMultiprocessors = 32;
+inline uint32_t multiprocessor() { return linear(block_index(), grid_shape()) % kMultiprocessors; }
 
 // Loads a value from `address`. With Scope::none the load is a weak load of PTX, which corresponds to an
 // ordinary C++ load.
