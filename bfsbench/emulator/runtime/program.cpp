@@ -444,6 +444,13 @@ cudaError_t attributes_of(cudaFuncAttributes* attributes, const void* function) 
     return cudaSuccess;
 }
 
+cudaError_t name_of(const char** name, const void* function) {
+    const Kernel* kernel = function ? describe(function) : nullptr;
+    if (!kernel) return ProgramDevice::get().note(cudaErrorInvalidDeviceFunction);
+    *name = kernel->name;
+    return cudaSuccess;
+}
+
 cudaError_t set_attribute(const void* function, cudaFuncAttribute attribute, int value) {
     ProgramDevice& device = ProgramDevice::get();
     const Kernel* kernel = function ? describe(function) : nullptr;

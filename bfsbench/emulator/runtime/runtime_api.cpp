@@ -91,7 +91,20 @@ API cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, noted(cudaSu
 API cudaError_t cudaGetDevice(int* number) { return *number = 0, noted(cudaSuccess); }
 API cudaError_t cudaSetDevice(int number) { return unless(number != 0, cudaErrorInvalidDevice); }
 API cudaError_t cudaChooseDevice(int* number, const cudaDeviceProp*) { return *number = 0, noted(cudaSuccess); }
-API cudaError_t cudaSetDeviceFlags(unsigned) { return noted(cudaSuccess); }
+static unsigned device_flags = cudaDeviceScheduleAuto;
+API cudaError_t cudaSetDeviceFlags(unsigned flags) { return device_flags = flags, noted(cudaSuccess); }
+API cudaError_t cudaGetDeviceFlags(unsigned* flags) { return *flags = device_flags | cudaDeviceMapHost, noted(cudaSuccess); }
+API cudaError_t cudaInitDevice(int number, unsigned, unsigned) { return unless(number != 0, cudaErrorInvalidDevice); }
+constexpr char kBus[] = "0000:00:00.0";
+API cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int number) {
+    if (number != 0) return noted(cudaErrorInvalidDevice);
+    if (!text || bytes < static_cast<int>(sizeof kBus)) return noted(cudaErrorInvalidValue);
+    memcpy(text, kBus, sizeof kBus);
+    return noted(cudaSuccess);
+}
+API cudaError_t cudaDeviceGetByPCIBusId(int* number, const char* text) {
+    return *number = 0, unless(strcmp(text, kBus) != 0, cudaErrorInvalidDevice);
+}
 
 API cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int number) {
     if (number != 0) return noted(cudaErrorInvalidDevice);
@@ -117,7 +130,7 @@ API cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int number) {
     p->l2CacheSize = 60 << 20;
     p->totalConstMem = 64 << 10;
     p->major = 9;
-    p->textureAlignment = 512;
+    p->textureAlignment = p->surfaceAlignment = 512;
     p->texturePitchAlignment = 32;
     p->maxTexture1D = p->maxTexture2D[0] = 131072;
     p->maxTexture1DLinear = 1 << 28;
@@ -292,6 +305,17 @@ API cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, si
     }
     return noted(cudaSuccess);
 }
+API cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height, cudaStream_t) {
+    return cudaMemset2D(to, pitch, value, width, height);
+}
+API cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent) {
+    for (size_t layer = 0; layer < extent.depth; ++layer) {
+        void* begin = static_cast<char*>(to.ptr) + layer * to.pitch * to.ysize;
+        if (cudaError_t error = cudaMemset2D(begin, to.pitch, value, extent.width, extent.height)) return error;
+    }
+    return noted(cudaSuccess);
+}
+API cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t) { return cudaMemset3D(to, value, extent); }
 API cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
     *total = device().memory.total();
     *free = *total - device().memory.used();

@@ -1,10 +1,12 @@
 // Features of the language and of its headers.
 #include <cooperative_groups.h>
+#include <cuComplex.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <math_constants.h>
 
 #include <cassert>
+#include <cfloat>
 #include <cstdio>
 #include <memory>
 
@@ -88,6 +90,22 @@ __global__ void use(Shape **shape) {
 }
 __global__ void destroy(Shape **shape) { delete *shape; }
 
+__global__ void intrinsics(float third, double tenth) {
+    assert(umin(3u, 4u) == 3 && umax(3u, 4u) == 4 && llmin(-1, 1) == -1 && llmax(-1, 1) == 1);
+    assert(__vadd4(0xff010203, 0x02020202) == 0x01030405 && __vaddus4(0xff010203, 0x02020202) == 0xff030405);
+    assert(__vsubss2(0x80000005, 0x00010003) == 0x80000002 && __vcmpgtu4(0x01800005, 0x02010500) == 0x00ff00ff);
+    assert(__vsetles2(0xffff0002, 0x00010001) == 0x00010000 && __vabsdiffu4(0x05010000, 0x01050000) == 0x04040000);
+    assert(__vsadu4(0x05010000, 0x01050001) == 9 && __vabs2(0xffff0003) == 0x00010003);
+    assert(__dp2a_lo(0x0002ffff, 0x00000304, 5) == 7 && __dp2a_hi(0x00020001u, 0x03040000u, 5u) == 15);
+    assert(__fadd_rd(1, 1e-10f) == 1 && __fadd_ru(1, 1e-10f) == 1 + FLT_EPSILON && __fadd_rz(-1, -1e-10f) == -1);
+    assert(__fdiv_rd(1, third) < __fdiv_ru(1, third) && __fmul_ru(FLT_MAX, 2) > FLT_MAX && __fmul_rz(FLT_MAX, 2) == FLT_MAX);
+    assert(__dmul_ru(tenth, tenth) - __dmul_rd(tenth, tenth) > 0 && __dsub_rd(1, 1e-30) < 1 && __dsqrt_ru(4) == 2);
+    float sides[] = {3, 4};
+    assert(normf(2, sides) == 5 && norm4d(1, 1, 1, 1) == 2 && fdividef(6, 3) == 2);
+    cuFloatComplex i = make_cuFloatComplex(0, 1), square = cuCmulf(i, i);
+    assert(cuCrealf(square) == -1 && cuCimagf(cuCdivf(square, i)) == 1 && cuCabs(make_cuDoubleComplex(3, 4)) == 5);
+}
+
 // The first thread waits for the last thread, without any other function that lets threads run.
 __global__ void wait_for_last(int *x) {
     if (threadIdx.x == blockDim.x - 1) atomicExch(x, 1);
@@ -115,6 +133,7 @@ int main() {
     use<<<1, 32>>>(shape);
     destroy<<<1, 1>>>(shape);
     cudaFree(shape);
+    intrinsics<<<1, 1>>>(3, 0.1);
     cudaMemset(x, 0, sizeof(int));
     wait_for_last<<<1, 64>>>(x);
     auto shared = std::make_shared<int>(on_both(7));

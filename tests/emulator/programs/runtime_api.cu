@@ -1,6 +1,7 @@
 // Every function of the runtime API that is supported.
 #include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
+#include <nvtx3/nvToolsExt.h>
 
 #include <cstdio>
 #include <cstring>
@@ -31,6 +32,14 @@ void devices() {
     DO(cudaGetDevice(&n));
     DO(cudaChooseDevice(&n, &p));
     DO(cudaSetDeviceFlags(cudaDeviceScheduleAuto));
+    unsigned flags;
+    DO(cudaSetDeviceFlags(cudaDeviceScheduleSpin));
+    DO(cudaGetDeviceFlags(&flags));
+    TRUE(flags & cudaDeviceScheduleSpin);
+    DO(cudaInitDevice(0, 0, 0));
+    char bus[16];
+    DO(cudaDeviceGetPCIBusId(bus, sizeof bus, 0));
+    DO(cudaDeviceGetByPCIBusId(&n, bus));
     IS(cudaErrorInvalidDevice, cudaSetDevice(5));
     TRUE(cudaPeekAtLastError() == cudaErrorInvalidDevice && cudaGetLastError() == cudaErrorInvalidDevice);
     TRUE(cudaGetLastError() == cudaSuccess && !strcmp(cudaGetErrorString(cudaErrorInvalidValue), "invalid argument"));
@@ -47,6 +56,9 @@ void devices() {
     DO(cudaDriverGetVersion(&version));
     DO(cudaMemGetInfo(&free_bytes, &total));
     TRUE(free_bytes <= total);
+    TRUE(p.surfaceAlignment == 512);
+    nvtxRangePush("profiled");
+    nvtxRangePop();
     DO(cudaProfilerStart());
     DO(cudaProfilerStop());
 }
@@ -86,6 +98,10 @@ void memory() {
     TRUE(!strcmp(copy[2], "xhree"));
     cudaPitchedPtr box;
     DO(cudaMalloc3D(&box, make_cudaExtent(16, 4, 2)));
+    DO(cudaMemset3D(box, 7, make_cudaExtent(16, 4, 2)));
+    DO(cudaMemset2DAsync(rows, pitch, 'y', 1, 4));
+    DO(cudaMemcpy(back, static_cast<char *>(box.ptr) + 7 * box.pitch, 16, cudaMemcpyDeviceToHost));
+    TRUE(back[3] == 0x07070707);
     cudaPointerAttributes attributes;
     DO(cudaPointerGetAttributes(&attributes, x));
     TRUE(attributes.type == cudaMemoryTypeDevice);
@@ -125,7 +141,7 @@ void streams() {
     DO(cudaStreamWaitEvent(second, begin));
     DO(cudaLaunchHostFunc(second, called, &calls));
     DO(cudaStreamAddCallback(third, called_back, &calls, 0));
-    DO(cudaEventRecord(end));
+    DO(cudaEventRecordWithFlags(end, 0, cudaEventRecordDefault));
     DO(cudaEventSynchronize(end));
     DO(cudaEventQuery(end));
     DO(cudaEventElapsedTime(&ms, begin, end));
@@ -150,6 +166,11 @@ void kernels() {
     TRUE(blocks == 8);
     DO(cudaOccupancyMaxPotentialBlockSize(&grid, &block, twice));
     TRUE(block == 256 && grid == 64);
+    DO(cudaOccupancyMaxPotentialBlockSizeWithFlags(&grid, &block, twice, 0, 128));
+    TRUE(block == 128);
+    const char *name;
+    DO(cudaFuncGetName(&name, twice));
+    TRUE(!strcmp(name, "twice"));
     DO(cudaFuncSetCacheConfig(twice, cudaFuncCachePreferL1));
     DO(cudaMalloc(&x, 256));
     twice<<<1, 64, 100 << 10>>>(x);

@@ -1,5 +1,5 @@
-// CUDA's mathematical functions and conversions that the C library does not have. Sums and products with
-// directed rounding, such as __fadd_rd, are missing. Programs that use them do not compile.
+// CUDA's mathematical functions and conversions that the C library does not have. A few functions with directed
+// rounding, such as __fma_rd and __int2float_rd, are missing. Programs that use them do not compile.
 #pragma once
 
 #include <math.h>
@@ -54,6 +54,29 @@ inline double norm3d(double x, double y, double z) { return sqrt(x * x + y * y +
 inline float norm3df(float x, float y, float z) { return sqrtf(x * x + y * y + z * z); }
 inline double rnorm3d(double x, double y, double z) { return 1 / norm3d(x, y, z); }
 inline float rnorm3df(float x, float y, float z) { return 1 / norm3df(x, y, z); }
+inline double norm4d(double x, double y, double z, double w) { return sqrt(x * x + y * y + z * z + w * w); }
+inline float norm4df(float x, float y, float z, float w) { return sqrtf(x * x + y * y + z * z + w * w); }
+inline double rnorm4d(double x, double y, double z, double w) { return 1 / norm4d(x, y, z, w); }
+inline float rnorm4df(float x, float y, float z, float w) { return 1 / norm4df(x, y, z, w); }
+#define EMU_NORM(name, T, root, result)                                  \
+    inline T name(int length, const T* x) {                              \
+        T sum = 0;                                                       \
+        for (int i = 0; i < length; ++i) sum += x[i] * x[i];             \
+        return result;                                                   \
+    }
+EMU_NORM(norm, double, sqrt, sqrt(sum))
+EMU_NORM(rnorm, double, sqrt, 1 / sqrt(sum))
+EMU_NORM(normf, float, sqrtf, sqrtf(sum))
+EMU_NORM(rnormf, float, sqrtf, 1 / sqrtf(sum))
+#undef EMU_NORM
+inline float fdividef(float a, float b) { return a / b; }
+inline double fdivide(double a, double b) { return a / b; }
+inline unsigned umin(unsigned a, unsigned b) { return b < a ? b : a; }
+inline unsigned umax(unsigned a, unsigned b) { return a < b ? b : a; }
+inline long long llmin(long long a, long long b) { return b < a ? b : a; }
+inline long long llmax(long long a, long long b) { return a < b ? b : a; }
+inline unsigned long long ullmin(unsigned long long a, unsigned long long b) { return b < a ? b : a; }
+inline unsigned long long ullmax(unsigned long long a, unsigned long long b) { return a < b ? b : a; }
 extern "C" inline float __exp10f(float x) noexcept { return exp10f(x); }
 inline float __tanhf(float x) { return tanhf(x); }
 
@@ -70,6 +93,58 @@ inline float __tanhf(float x) { return tanhf(x); }
 EMU_ROUNDED(f, float, sqrtf, fmaf)
 EMU_ROUNDED(d, double, sqrt, fma)
 #undef EMU_ROUNDED
+
+namespace emu {
+// Each function returns a number with the sign of the exact result minus the rounded result `r`. For operands
+// of type float, the calculation in double is exact. For operands of type double, it has no error unless a
+// number is so small that it underflows. Operands that are not finite have an exact result.
+inline bool both_finite(double a, double b) { return std::isfinite(a) && std::isfinite(b); }
+inline double rest_of_sum(double a, double b, double r) {
+    if (!both_finite(a, b)) return 0;
+    double sum = a + b, part = sum - a, lost = (a - (sum - part)) + (b - part);
+    return sum != r ? sum - r : lost;
+}
+inline double rest_of_product(double a, double b, double r) { return both_finite(a, b) ? fma(a, b, -r) : 0; }
+inline double rest_of_quotient(double a, double b, double r) {
+    if (!both_finite(a, b) || b == 0) return 0;
+    return b < 0 ? -fma(-r, b, a) : fma(-r, b, a);
+}
+inline double rest_of_root(double a, double r) { return std::isfinite(r) ? fma(-r, r, a) : 0; }
+
+// Corrects `r`, which was rounded to nearest. `down` and `up` say whether rounding down or up is wanted.
+template <class T>
+inline T rounded(T r, double rest, bool down, bool up) {
+    constexpr T kEnd = std::numeric_limits<T>::infinity();
+    // A finite result that is out of range becomes the largest number, unless it is rounded away from zero.
+    if (std::isinf(r)) return rest != 0 && (r > 0 ? down : up) ? std::nextafter(r, T{0}) : r;
+    if (rest < 0 && down) return std::nextafter(r, -kEnd);
+    if (rest > 0 && up) return std::nextafter(r, kEnd);
+    return r;
+}
+}  // namespace emu
+#define EMU_DIRECTED_OF(name, T, result, rest, down, up) \
+    inline T name(T a, T b) {                            \
+        T r = result;                                    \
+        return emu::rounded(r, rest, down, up);          \
+    }
+#define EMU_DIRECTED(suffix, T, root, mode, down, up)                                                  \
+    EMU_DIRECTED_OF(__##suffix##add_##mode, T, a + b, emu::rest_of_sum(a, b, r), down, up)             \
+    EMU_DIRECTED_OF(__##suffix##sub_##mode, T, a - b, emu::rest_of_sum(a, -b, r), down, up)            \
+    EMU_DIRECTED_OF(__##suffix##mul_##mode, T, a * b, emu::rest_of_product(a, b, r), down, up)         \
+    EMU_DIRECTED_OF(__##suffix##div_##mode, T, a / b, emu::rest_of_quotient(a, b, r), down, up)        \
+    inline T __##suffix##rcp_##mode(T a) { return __##suffix##div_##mode(T{1}, a); }                   \
+    inline T __##suffix##sqrt_##mode(T a) {                                                            \
+        T r = root(a);                                                                                 \
+        return emu::rounded(r, emu::rest_of_root(a, r), down, up);                                     \
+    }
+EMU_DIRECTED(f, float, sqrtf, rd, true, false)
+EMU_DIRECTED(f, float, sqrtf, ru, false, true)
+EMU_DIRECTED(f, float, sqrtf, rz, r > 0, r < 0)
+EMU_DIRECTED(d, double, sqrt, rd, true, false)
+EMU_DIRECTED(d, double, sqrt, ru, false, true)
+EMU_DIRECTED(d, double, sqrt, rz, r > 0, r < 0)
+#undef EMU_DIRECTED
+#undef EMU_DIRECTED_OF
 inline float __frsqrt_rn(float x) { return 1 / sqrtf(x); }
 
 namespace emu {
@@ -121,6 +196,23 @@ inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
     for (int i = 0; i < 32; i += 8) c += (a >> i & 255) * (b >> i & 255);
     return c;
 }
+
+// Return `c` plus the dot product of two 16-bit numbers of `a` with the two low bytes of `b` (lo) or with its two
+// high bytes (hi).
+#define EMU_DP2A(name, shift)                                                                               \
+    inline int name(int a, int b, int c) {                                                                  \
+        b >>= shift;                                                                                        \
+        return c + static_cast<short>(a) * static_cast<signed char>(b) + (a >> 16) * static_cast<signed char>(b >> 8); \
+    }                                                                                                       \
+    inline unsigned name(unsigned a, unsigned b, unsigned c) {                                              \
+        b >>= shift;                                                                                        \
+        return c + (a & 0xffff) * (b & 255) + (a >> 16) * (b >> 8 & 255);                                   \
+    }
+EMU_DP2A(__dp2a_lo, 0)
+EMU_DP2A(__dp2a_hi, 16)
+#undef EMU_DP2A
+
+#include "simd.h"
 
 // CUDA's older warp functions, such as __shfl, have no mask argument. In the emulator all 32 lanes of the
 // warp take part in them.

@@ -96,7 +96,7 @@ struct cudaDeviceProp {
     int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], clockRate;
     size_t totalConstMem;
     int major, minor;
-    size_t textureAlignment, texturePitchAlignment;
+    size_t textureAlignment, texturePitchAlignment, surfaceAlignment;
     int deviceOverlap, multiProcessorCount, kernelExecTimeoutEnabled, integrated, canMapHostMemory, computeMode;
     int maxTexture1D, maxTexture1DLinear, maxTexture2D[2], maxTexture3D[3], concurrentKernels, ECCEnabled;
     int pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount, unifiedAddressing, memoryClockRate;
@@ -155,6 +155,10 @@ EMU_C cudaError_t cudaGetDevice(int* device);
 EMU_C cudaError_t cudaSetDevice(int device);
 EMU_C cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* wanted);
 EMU_C cudaError_t cudaSetDeviceFlags(unsigned flags);
+EMU_C cudaError_t cudaGetDeviceFlags(unsigned* flags);
+EMU_C cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags);
+EMU_C cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int device);
+EMU_C cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text);
 EMU_C cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 EMU_C cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 EMU_C cudaError_t cudaDeviceSynchronize();
@@ -193,6 +197,9 @@ EMU_C cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from,
 EMU_C cudaError_t cudaMemset(void* to, int value, size_t bytes);
 EMU_C cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream = nullptr);
 EMU_C cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height);
+EMU_C cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream = nullptr);
+EMU_C cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent);
+EMU_C cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream = nullptr);
 EMU_C cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 EMU_C cudaError_t cudaMemPrefetchAsync(const void* place, size_t bytes, int device, cudaStream_t stream = nullptr);
 EMU_C cudaError_t cudaMemAdvise(const void* place, size_t bytes, cudaMemoryAdvise advice, int device);
@@ -219,6 +226,7 @@ EMU_C cudaError_t cudaEventSynchronize(cudaEvent_t event);
 EMU_C cudaError_t cudaEventQuery(cudaEvent_t event);
 EMU_C cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end);
 EMU_C cudaError_t cudaEventDestroy(cudaEvent_t event);
+inline cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream = nullptr, unsigned = 0) { return cudaEventRecord(event, stream); }
 inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = 0) { return cudaEventCreateWithFlags(event, flags); }
 
 // Runtime functions that take a pointer to a kernel, and launch the kernel or return its properties.
@@ -229,6 +237,7 @@ void calls_from(CallSite from);
 cudaError_t refuse_symbol(size_t size, size_t bytes);
 cudaError_t launch_by_pointer(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream, bool cooperative);
 cudaError_t attributes_of(cudaFuncAttributes* attributes, const void* kernel);
+cudaError_t name_of(const char** name, const void* kernel);
 cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int value);
 cudaError_t occupancy(int* blocks, const void* kernel, int threads, size_t shared);
 cudaError_t best_block(int* grid, int* block, const void* kernel, size_t (*shared)(int, const void*), const void* state, int limit);
@@ -247,6 +256,10 @@ cudaError_t cudaLaunchCooperativeKernel(F* kernel, dim3 grid, dim3 block, void**
 template <class F>
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, F* kernel) {
     return emu::attributes_of(attributes, emu::address_of_kernel(kernel));
+}
+template <class F>
+cudaError_t cudaFuncGetName(const char** name, F* kernel) {
+    return emu::name_of(name, emu::address_of_kernel(kernel));
 }
 template <class F>
 cudaError_t cudaFuncSetAttribute(F* kernel, cudaFuncAttribute attribute, int value) {
@@ -270,6 +283,10 @@ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* grid, int* block
 template <class F>
 cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, F* kernel, size_t shared = 0, int limit = 0) {
     return cudaOccupancyMaxPotentialBlockSizeVariableSMem(grid, block, kernel, [shared](int) { return shared; }, limit);
+}
+template <class F>
+cudaError_t cudaOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, F* kernel, size_t shared = 0, int limit = 0, unsigned = 0) {
+    return cudaOccupancyMaxPotentialBlockSize(grid, block, kernel, shared, limit);
 }
 
 // Overloads of runtime functions for C++. An overload with a parameter `from` gets the source line of its

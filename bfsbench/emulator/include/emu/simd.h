@@ -1,0 +1,91 @@
+// CUDA's functions for two 16-bit numbers or four 8-bit numbers in one word, such as __vadd4.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace emu {
+
+// Computes each number of the result from the numbers at the same place in `a` and `b`, which `update` gets as
+// values of type int.
+template <class Number, class Update>
+EMU_INNER inline unsigned by_number(unsigned a, unsigned b, Update update) {
+    constexpr int kBits = 8 * sizeof(Number);
+    unsigned result = 0;
+    for (int at = 0; at < 32; at += kBits) {
+        int number = update(int{static_cast<Number>(a >> at)}, int{static_cast<Number>(b >> at)});
+        result |= static_cast<unsigned>(static_cast<std::make_unsigned_t<Number>>(number)) << at;
+    }
+    return result;
+}
+template <class Number>
+inline int nearest_in_range(int x) {
+    constexpr int kLeast = std::is_signed_v<Number> ? -(1 << (8 * sizeof(Number) - 1)) : 0;
+    constexpr int kMost = kLeast + (1 << 8 * sizeof(Number)) - 1;
+    return x < kLeast ? kLeast : x > kMost ? kMost : x;
+}
+
+}  // namespace emu
+
+#define EMU_NUMBERS(name, Short, Char, formula)                                             \
+    inline unsigned name##2(unsigned a, unsigned b) {                                       \
+        using Number = Short;                                                               \
+        return emu::by_number<Number>(a, b, [](int x, int y) -> int { return formula; });   \
+    }                                                                                       \
+    inline unsigned name##4(unsigned a, unsigned b) {                                       \
+        using Number = Char;                                                                \
+        return emu::by_number<Number>(a, b, [](int x, int y) -> int { return formula; });   \
+    }
+#define EMU_SIGNED(name, formula) EMU_NUMBERS(name, int16_t, int8_t, formula)
+#define EMU_UNSIGNED(name, formula) EMU_NUMBERS(name, uint16_t, uint8_t, formula)
+EMU_UNSIGNED(__vadd, x + y)
+EMU_UNSIGNED(__vsub, x - y)
+EMU_SIGNED(__vaddss, emu::nearest_in_range<Number>(x + y))
+EMU_SIGNED(__vsubss, emu::nearest_in_range<Number>(x - y))
+EMU_UNSIGNED(__vaddus, emu::nearest_in_range<Number>(x + y))
+EMU_UNSIGNED(__vsubus, emu::nearest_in_range<Number>(x - y))
+EMU_UNSIGNED(__vavgu, (x + y + 1) >> 1)
+EMU_UNSIGNED(__vhaddu, (x + y) >> 1)
+EMU_UNSIGNED(__vabsdiffu, x < y ? y - x : x - y)
+EMU_SIGNED(__vabsdiffs, x < y ? y - x : x - y)
+EMU_SIGNED(__vmaxs, x < y ? y : x)
+EMU_UNSIGNED(__vmaxu, x < y ? y : x)
+EMU_SIGNED(__vmins, y < x ? y : x)
+EMU_UNSIGNED(__vminu, y < x ? y : x)
+// __vcmp functions give a number with all bits set if the comparison holds, and __vset functions give 1.
+#define EMU_COMPARISON(name, sign)                  \
+    EMU_SIGNED(__vcmp##name##s, x sign y ? -1 : 0)  \
+    EMU_UNSIGNED(__vcmp##name##u, x sign y ? -1 : 0) \
+    EMU_SIGNED(__vset##name##s, x sign y)           \
+    EMU_UNSIGNED(__vset##name##u, x sign y)
+EMU_COMPARISON(ge, >=)
+EMU_COMPARISON(gt, >)
+EMU_COMPARISON(le, <=)
+EMU_COMPARISON(lt, <)
+#undef EMU_COMPARISON
+EMU_UNSIGNED(__vcmpeq, x == y ? -1 : 0)
+EMU_UNSIGNED(__vcmpne, x != y ? -1 : 0)
+EMU_UNSIGNED(__vseteq, x == y)
+EMU_UNSIGNED(__vsetne, x != y)
+#undef EMU_SIGNED
+#undef EMU_UNSIGNED
+#undef EMU_NUMBERS
+
+inline unsigned __vneg2(unsigned a) { return __vsub2(0, a); }
+inline unsigned __vneg4(unsigned a) { return __vsub4(0, a); }
+inline unsigned __vnegss2(unsigned a) { return __vsubss2(0, a); }
+inline unsigned __vnegss4(unsigned a) { return __vsubss4(0, a); }
+inline unsigned __vabs2(unsigned a) { return __vabsdiffs2(a, 0); }
+inline unsigned __vabs4(unsigned a) { return __vabsdiffs4(a, 0); }
+inline unsigned __vabsss2(unsigned a) { return __vmaxs2(a, __vnegss2(a)); }
+inline unsigned __vabsss4(unsigned a) { return __vmaxs4(a, __vnegss4(a)); }
+inline unsigned __vsadu2(unsigned a, unsigned b) {
+    unsigned x = __vabsdiffu2(a, b);
+    return (x & 0xffff) + (x >> 16);
+}
+inline unsigned __vsads2(unsigned a, unsigned b) {
+    unsigned x = __vabsdiffs2(a, b);
+    return (x & 0xffff) + (x >> 16);
+}
+inline unsigned __vsadu4(unsigned a, unsigned b) { return __dp4a(__vabsdiffu4(a, b), 0x01010101u, 0u); }
+inline unsigned __vsads4(unsigned a, unsigned b) { return __dp4a(__vabsdiffs4(a, b), 0x01010101u, 0u); }
