@@ -16,6 +16,7 @@
 
 #include "faults.h"
 #include "report.h"
+#include "worker.h"
 
 namespace emu {
 
@@ -415,6 +416,12 @@ bool forget_host_accesses() {
     if (Streams* streams = ProgramDevice::get().streams()) streams->checks_host = false;
     return true;
 }
+bool is_in_shared_memory(const void* address) {
+    const ResidentBlock& block = block_of(here());
+    auto* byte = static_cast<const char*>(address);
+    return byte >= block.arena_begin && byte < block.arena_begin + block.arena_bytes;
+}
+bool is_on_own_stack(const void* address) { return StackPool::is_on(here().stack, static_cast<const char*>(address)); }
 
 const Kernel* describe(const void* kernel) {
     Configured question(LaunchShape(1, 1));

@@ -90,7 +90,11 @@ __global__ void use(Shape **shape) {
 }
 __global__ void destroy(Shape **shape) { delete *shape; }
 
-__global__ void intrinsics(float third, double tenth) {
+__global__ void intrinsics(float third, double tenth, int *x) {
+    __shared__ int shared;
+    int local;
+    assert(__isShared(&shared) && !__isShared(&local) && !__isShared(x) && !__isLocal(&shared) && __isLocal(&local));
+    assert(__isGlobal(x) && !__isGlobal(&shared) && !__isGlobal(&local));
     assert(umin(3u, 4u) == 3 && umax(3u, 4u) == 4 && llmin(-1, 1) == -1 && llmax(-1, 1) == 1);
     assert(__vadd4(0xff010203, 0x02020202) == 0x01030405 && __vaddus4(0xff010203, 0x02020202) == 0xff030405);
     assert(__vsubss2(0x80000005, 0x00010003) == 0x80000002 && __vcmpgtu4(0x01800005, 0x02010500) == 0x00ff00ff);
@@ -133,7 +137,7 @@ int main() {
     use<<<1, 32>>>(shape);
     destroy<<<1, 1>>>(shape);
     cudaFree(shape);
-    intrinsics<<<1, 1>>>(3, 0.1);
+    intrinsics<<<1, 1>>>(3, 0.1, x);
     cudaMemset(x, 0, sizeof(int));
     wait_for_last<<<1, 64>>>(x);
     auto shared = std::make_shared<int>(on_both(7));

@@ -92,6 +92,11 @@ EMU_API bool shared_free(void* place);
 // thrust's kernels, and its accesses would count as the host's own. Returns true.
 EMU_API bool forget_host_accesses();
 
+// Return whether an address is in the shared memory of the running block, or on the stack of the running CUDA
+// thread.
+EMU_API bool is_in_shared_memory(const void* address);
+EMU_API bool is_on_own_stack(const void* address);
+
 // A __shared__ variable that a program declares outside of functions. Each block has its own copy of the
 // variable.
 template <class T, class Tag>
@@ -132,3 +137,7 @@ static Program program_mode(Mode::EMU_PROGRAM_MODE, EMU_PYTHON);
 #endif
 
 }  // namespace emu
+
+inline unsigned __isShared(const void* address) { return emu::is_in_shared_memory(address); }
+inline unsigned __isLocal(const void* address) { return emu::is_on_own_stack(address); }
+inline unsigned __isGlobal(const void* address) { return !__isShared(address) && !__isLocal(address); }
