@@ -188,6 +188,10 @@ _ALIGNMENT = re.compile(_ALIGNED)
 _DECLARATOR = re.compile(r"([*\s]*)(?<!\w)([A-Za-z_]\w*)\s*((?:\[.*\])?)\s*$", re.DOTALL)
 _NAME_IN_BRACKETS = re.compile(r"\(\s*([A-Za-z_]\w*)\s*\)(?=\s*(?:\[.*\])?\s*$)", re.DOTALL)
 """Finds the name in a declarator such as ``(s)[32]``."""
+_POINTER_DECLARATOR = re.compile(
+    r"\(\s*(\*[*\s]*)([A-Za-z_]\w*)\s*((?:\[[^()]*\])?)\s*\)\s*([\[(].*)$", re.DOTALL
+)
+"""Matches the declarator of a pointer to an array or to a function, such as ``(*p)[2]`` or ``(*f)(int)``."""
 _FUNCTIONS = "device_functions"
 """Name of the owner of shared variables that are declared in device functions instead of kernels."""
 
@@ -391,19 +395,22 @@ def _declare_shared(
         declaration = declaration.replace(found.group(), "")
     declaration = re.sub(_ATTRIBUTE, "", _RESTRICT.sub("", declaration))
     first, *others = (
-        _NAME_IN_BRACKETS.sub(r" \1", part)
+        part if _POINTER_DECLARATOR.search(part) else _NAME_IN_BRACKETS.sub(r" \1", part)
         for part in split_at(",", declaration, angles_as_brackets(declaration))
     )
-    leading = _DECLARATOR.search(first)
+    leading = _POINTER_DECLARATOR.search(first) or _DECLARATOR.search(first)
     if leading is None:
         return None
     base = f"emu_type_{number}"
     statements = [f"{aligned}using {base} = {first[: leading.start()].strip()};"]
     for i, declarator in enumerate([leading.group(), *others]):
-        parts = _DECLARATOR.search(declarator)
-        if parts is None:
+        if parts := _POINTER_DECLARATOR.search(declarator):
+            stars, name, extents, target = parts.groups()
+            pointer, extents = f"({stars}{extents})", target
+        elif parts := _DECLARATOR.search(declarator):
+            pointer, name, extents = parts.groups()
+        else:
             return None
-        pointer, name, extents = parts.groups()
         if dynamic and at_file_scope:
             statements.append(f"static ::emu::DynamicSharedAtFileScope<{base}{pointer}> {name};")
             continue

@@ -113,7 +113,7 @@ def test_launches_are_rewritten(tmp_path: Path) -> None:
         ("__shared__ int s[4];\n", 1, "inside a function"),
         ("\nvoid f() {\n  k<<<1, 2;\n}", 3, "a launch must read"),
         ('extern "C" __global__ void k(int a\n', 1, "never closed"),
-        ("__device__ void f() { __shared__ int (*p)(); }", 1, "cannot read"),
+        ("__device__ void f() { __shared__ int (*p(int))[2]; }", 1, "cannot read"),
     ],
 )
 def test_what_cannot_be_read_is_located(tmp_path: Path, text: str, line: int, message: str) -> None:

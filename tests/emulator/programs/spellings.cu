@@ -42,12 +42,21 @@ __global__ void built_in_atomics(int *x, unsigned long long *sum) {
     }
 }
 
+__device__ int twice(int x) { return 2 * x; }
 __global__ void declared_with_attributes(int *x) {
     alignas(32) __shared__ char first[3];
     __align__(64) __shared__ char second;
     [[maybe_unused]] __shared__ int(third)[2];
     extern __align__(16) __shared__ int fourth[];
-    first[threadIdx.x] = 1;
+    __shared__ int rows[2][2], (*row)[2];
+    __shared__ int (*function)(int);
+    if (threadIdx.x == 0) {
+        function = twice;
+        row = rows + 1;
+        rows[1][1] = 4;
+    }
+    __syncthreads();
+    first[threadIdx.x] = function((*row)[1]) - 7;
     third[threadIdx.x] = fourth[threadIdx.x] = 2;
     bool is_aligned = (size_t)first % 32 == 0 && (size_t)&second % 64 == 0;
     x[threadIdx.x] = first[threadIdx.x] + third[threadIdx.x] + fourth[threadIdx.x] + is_aligned;
@@ -57,8 +66,6 @@ template <class T, T (*Function)(T), int kMore, bool kIsLess>
 __global__ void calls(T *x) {
     *x = Function(*x) + kMore + kIsLess;
 }
-__device__ int twice(int x) { return 2 * x; }
-
 __device__ cuda::atomic<int, cuda::thread_scope_device> counted{1};
 __global__ void cuda_atomics(int *x) {
     cuda::atomic_ref<int, cuda::thread_scope_device> flag(x[1]);
