@@ -48,13 +48,14 @@ struct search {
     __device__ __forceinline__ int *queue(int level) const { return level % 2 ? odd_queue : even_queue; }
 };
 
-// The W-frontiers of a block: queues in shared memory with the rows that the block has discovered.
+// The W-frontiers of a block: W_FRONTIERS queues in shared memory for the rows that the block discovers. A row
+// whose W-frontier is full goes to the G-frontier.
 struct w_frontiers {
     int *entries;  // array with `capacity` entries for each W-frontier
     int *sizes;    // by W-frontier: number of appends, which may exceed the capacity
     int capacity;
-    int *queue;  // the G-frontier, which takes vertices that do not fit, and its size
-    int *queue_size;
+    int *queue;       // the G-frontier
+    int *queue_size;  // number of rows in `queue`
 
     __device__ __forceinline__ void clear() {
         for (int w = threadIdx.x; w < W_FRONTIERS; w += blockDim.x) sizes[w] = 0;
@@ -207,7 +208,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     if (global_thread() == 0) state->level = level;
 }
 
-// The third layer of kernels: each launch runs one level.
+// The third layer of kernels: one launch expands the frontier of the level `level`, which has `size` rows. The
+// blocks share the rows, and need not be resident, because they do not wait for each other.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     luo_level(const offset_t *row_offsets, const int *column_indices, const int *run_lengths, int *levels,
               int *even_queue, int *odd_queue, search_state *state, int capacity, int level, int size) {

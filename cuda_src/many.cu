@@ -230,8 +230,8 @@ __device__ __forceinline__ chunk active_searches(const many_rows &rows, int leve
     return active;
 }
 
-// Adds bits of v's in-neighbours to one chunk of v's row. Stops as soon as the chunk lacks no bit of `active`.
-// Returns the bits that are new. The loads of SHORT_AT_ONCE arcs overlap.
+// Adds to one chunk of v's row the bits of `active` that v's in-neighbours have. Stops when the chunk has all
+// bits of `active`. Returns the bits that are new. The loads of SHORT_AT_ONCE arcs overlap.
 __device__ __forceinline__ chunk collect(const many_graph &graph, const many_rows &rows, int level,
                                          const chunk &active, int v) {
     const arcs in = arcs_of(graph.column_offsets, v);
@@ -278,8 +278,8 @@ __device__ __forceinline__ void pull_short_lists(const many_graph &graph, const 
     }
 }
 
-// Adds bits of a vertex's in-neighbours to the vertex's row, for the arcs of a piece. Stops as soon as the row
-// lacks no bit of `active`. The load of the next arcs overlaps the work on the present arcs. All lanes of the
+// Adds bits of a vertex's in-neighbours to the vertex's row, for the arcs of a piece. Stops when the row has
+// all bits of `active`. The load of the next arcs overlaps the work on the present arcs. All lanes of the
 // warp must call the function.
 __device__ __forceinline__ void pull_piece(const many_graph &graph, const many_rows &rows, int level,
                                            const chunk &active, const piece &some) {

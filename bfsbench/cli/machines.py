@@ -174,7 +174,7 @@ def certificates_command(folder: Path, days: int) -> None:
 
     Without certificates, anyone who can reach a Dask scheduler or worker over the network can run code there
     as the user who started it. Copy FOLDER to every host, or keep it on a file system that the hosts share.
-    Anyone who can read FOLDER can join the cluster, so only you have access to it.
+    Anyone who can read the key can join the cluster, so the command makes the files readable for you only.
     """
     made = make(folder, days)
     click.echo(

@@ -221,7 +221,9 @@ def loading(request: load.GraphName, console: Console | None = None) -> Iterator
     task = display.bars.add_task(what, total=None)
 
     def read(done: int, total: int) -> None:
-        """Show the bytes read so far. No progress is known for the work after reading."""
+        """Show how many bytes have been read. After the last byte no percentage is shown, because the
+        progress of the remaining work is unknown.
+        """
         display.bars.update(task, completed=done, total=total if done < total else None)
 
     show = display.bars.start if display.is_live else partial(display.print, what)

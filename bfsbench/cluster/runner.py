@@ -125,7 +125,7 @@ class Members:
 
         The list is empty if the last poll was less than POLL_S seconds ago. A worker counts as lost after two
         polls in a row do not find it. By the second poll, all messages that it has sent have arrived. Raises
-        ClusterError if no worker is left.
+        ClusterError after more than WITHOUT_WORKERS_S seconds without a worker.
         """
         now = time.monotonic()
         if now - self._polled < POLL_S:

@@ -103,7 +103,8 @@ class Forest {
 struct Quadrants {
     int64_t upper_left, upper_right, lower_left, lower_right;
 
-    // Multiplies each weight by a factor between 1 - noise / 2 and 1 + noise / 2. `noise` has units of 2^-16.
+    // Multiplies the weight of each quadrant by a factor between 1 - noise / 2 and 1 + noise / 2. `noise` has units
+    // of 2^-16. `draw` has 16 random bits for each factor.
     void vary(int64_t noise, uint64_t draw) {
         for (int64_t* weight : {&upper_left, &upper_right, &lower_left, &lower_right}) {
             const int64_t factor = (1 << 16) - noise / 2 + ((static_cast<int64_t>(draw & 0xFFFF) * noise) >> 16);

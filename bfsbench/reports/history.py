@@ -130,9 +130,9 @@ class _Verdicts:
         self._between = cache(self._compared)
 
     def of(self, history: pd.DataFrame) -> Iterator[str]:
-        """Yields one verdict per commit of a search: the verdict of ``compare`` on this commit against the
-        previous commit. The first verdict is empty. If no verdict holds for more than half of the sources,
-        UNDECIDED is yielded."""
+        """Yields one verdict per commit of a search's history: the verdict against the previous commit that
+        holds for more than half of the search's source vertices, or UNDECIDED. The first commit's verdict is
+        empty."""
         import pandas as pd
 
         axes = ("graph", "variant", "backend", *SHAPE)

@@ -282,11 +282,13 @@ def facts_of(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
-    """Compares the rows of this table, ``here``, with the rows of each table above it, ``earlier``.
+    """Returns a note if earlier tables use other result rows for a search and a graph of this table, and
+    otherwise an empty text. ``here`` has the rows of this table, and ``earlier`` the rows of each earlier
+    table.
 
-    If an earlier table shows a search and a graph of this table, but uses other result rows for them, returns
-    a text with the numbers of sources and the earlier table's files. Otherwise returns "". If there are more
-    than ``_MOST_NAMED`` files, the text says how many they are, instead of their names.
+    The note says from how many source vertices this table's searches started. It also names the files of the
+    earlier tables, each with its number of source vertices. If there are more than ``_MOST_NAMED`` files, the
+    note only counts them.
     """
     found: dict[str, set[int]] = {}
     counts: set[int] = set()

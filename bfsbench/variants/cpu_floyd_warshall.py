@@ -13,8 +13,8 @@ from bfsbench.variants.base import HostAllPairs
 class CpuFloydWarshall(HostAllPairs):
     """Floyd and Warshall's algorithm in tiles of 64 x 64 on all cores. It uses AVX2 if the processor has it.
 
-    The paper CSE 6230 uses three plain loops as its baseline. This version processes tiles in the same order
-    as the GPU variant ``apsp_fw_blocked``.
+    The course paper of CSE 6230 uses three plain loops as its baseline. This program instead processes tiles,
+    in the order of the GPU variant ``apsp_fw_blocked``.
     """
 
     name = "cpu_floyd_warshall"

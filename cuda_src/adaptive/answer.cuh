@@ -14,8 +14,9 @@ struct answer_of {
     __device__ __forceinline__ void unreached(unsigned v) const { levels[v] = UNREACHED; }
 };
 
-// The answer with TREE: a parent for each vertex. tail() returns the vertex from which an arc starts. The
-// vertex comes from an array with one entry per arc, because queues hold only offsets of arcs.
+// The answer of a search compiled with TREE is a parent for each vertex. tail() returns the vertex from which
+// an arc starts. That vertex comes from an array with one entry per arc, because queues hold only offsets of
+// arcs.
 template <>
 struct answer_of<true> {
     int *parents;

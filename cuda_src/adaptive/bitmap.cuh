@@ -82,7 +82,8 @@ struct joint_claim {
         if (lane == first) before = 0;
         found = set_bits(lane == last && bits, &visited[word], bits);
     }
-    // Returns whether this lane has won its vertex `v`. All lanes of a warp must call this function.
+    // Returns whether this lane has claimed vertex `v`: `v` was not set before. Returns false if `mine` is
+    // false. All lanes of a warp must call this function after ask().
     __device__ __forceinline__ bool won(bool mine, int v) const {
         const unsigned set = before | __shfl_sync(ALL_LANES, found, last);
         return mine && !(set >> v % 32 & 1);

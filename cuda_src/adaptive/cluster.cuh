@@ -83,9 +83,8 @@ struct cluster_queues {
     unsigned place;  // where this block's entries begin in the queue in global memory
     // Counts the arcs of rows that go to global memory because a queue was full.
     edge_limit<next_frontier> limit;
-    // The number of arcs that this block writes to the queue in global memory. A record counts as QUAD arcs
-    // (SHORT_ROWS). The arcs are in given.sum.edges. The member given.sum.vertices counts queue entries and
-    // rows, and nobody reads it.
+    // given.sum.edges is the number of arcs that this block writes to the queue in global memory. With
+    // SHORT_ROWS a record counts as QUAD arcs. given.sum.vertices is unused.
     block_tally given;
 
     __device__ __forceinline__ unsigned held(unsigned level) const { return min(sizes[level], CLUSTER_PARTS); }
@@ -108,7 +107,7 @@ __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, 
     unsigned place = 0;
     if (lane == 0) place = atomicAdd(&own.spilled.count, __popc(lanes));
     place = __shfl_sync(ALL_LANES, place, 0);
-    // The row's length does not fit part::length.
+    // True if the row of some lane is too long for part::length.
     const bool endless = WIDE_OFFSETS && __any_sync(ALL_LANES, edges > 0x7fffffffu);
     const bool fit = place + __popc(lanes) <= SPILLED_ROWS && !endless;
     if (!fit) append_rows(search, whole, parts, step);

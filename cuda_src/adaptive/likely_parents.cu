@@ -65,8 +65,9 @@ __device__ __forceinline__ void order_row(const in_neighbours &of, unsigned v, e
     Team::meet();
 }
 
-// Sorts all rows except long rows. Appends the vertices of long rows to `long_rows`, whose first element
-// counts them. The host sets this element to 0 before the launch.
+// Sorts the in-neighbours within each row by the class of their out-degree, except in long rows. Appends the
+// vertices of long rows to `long_rows`, whose first element counts them. The host sets this element to 0
+// before the launch.
 extern "C" __global__ void __launch_bounds__(1024)
     order_rows(const offset_t *row_offsets, const offset_t *column_offsets, const int *row_indices, int num_vertices,
                int *ordered, offset_t first_of, int *long_rows) {

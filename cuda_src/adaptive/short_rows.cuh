@@ -35,9 +35,9 @@ __device__ __forceinline__ record_row row_behind(const bfs &search, int entry) {
     const edge_t distance = (edge_t)QUAD * search.num_vertices;
     return {search.first_record + (edge_t)QUAD * neighbour_of(entry), distance, records};
 }
-// Returns the row of a record's vertex in the column indices, or an empty row if no record must be read. Callers
-// need the row if they spill it, because a spilled row is cut into parts of up to PART arcs. Records that are
-// already in the cluster's queues go to global memory as records.
+// Returns the vertex's full row in the column indices, or an empty row if the vertex has no records to read. A
+// caller needs the full row only to spill it, because spilling cuts the row into parts of up to PART arcs.
+// Records that are already queued in the cluster go to global memory unchanged.
 __device__ __forceinline__ cut_row<QUAD, OF_ROW> whole_row(const bfs &search, const record_row &row) {
     if (row.records == 0) return {0, 0};
     return search.row_of<cut_row<QUAD, OF_ROW>>((int)((row.begin - search.first_record) / QUAD));
@@ -67,8 +67,8 @@ struct cluster_bitmap {
         return mine ? atomicOr(in_block(&words[v / 32 % 4], region % CLUSTER_SIZE), 1u << v % 32) : ALL_LANES;
     }
 
-    // Calls visit(quad, first word) for all quads of this block. All threads of the block must call this
-    // function.
+    // Calls visit(quad, first) for each quad (four words) of this block. `first` is the index of the quad's
+    // first word in the bitmap. All threads of the block must call this function.
     template <class Visit>
     __device__ __forceinline__ void visit_quads(Visit visit) const {
         const unsigned regions = ((search.words() - 1) / 4 >> quads_shift) + 1;

@@ -205,8 +205,9 @@ struct block_levels {
         if (any) atomicOr(&own.seen[(step + 1) % 2], block_state::BUSY);
     }
 
-    // Makes readers of the part in a slot active in the next step. A reader is a part that has a vertex of this
-    // part as own vertex or ghost. Bit k of `readers` stands for the part's reader number k.
+    // Makes readers of the part in slot `slot` active in the next step. A part's readers are the parts that have one
+    // of its vertices as own vertex or as ghost, so the part itself is one of them. Bit k of `readers` selects reader
+    // number k of the part.
     __device__ __forceinline__ void tell_readers(unsigned readers, unsigned slot) const {
         for (unsigned left = readers & ~atomicOr(&own.slots[slot].woken, readers); left; left &= left - 1)
             wake(own.slots[slot].readers[__ffs(left) - 1], bitmap_of(step + 1), parts.number);

@@ -160,7 +160,8 @@ struct block_state {
     part_list waiting, later;
     part_list ahead;           // parts that may become active soon, but have no room in shared memory yet
     int loads;                 // number of parts to load
-    // For even and for odd steps: a mask of the constants ANY to AHEAD below that threads have set in the step.
+    // Flags that threads set during a step: the bits ANY to AHEAD, defined below. seen[0] is for even steps, and
+    // seen[1] is for odd steps.
     int seen[2];
     bool failed;
 

@@ -106,8 +106,8 @@ struct block_search : block_slots {
     }
 
     // Marks the readers of each active part as parts that may become active soon, once while the part is in its
-    // slot. A reader is a part that has a vertex of this part as own vertex or ghost. The entry ALL_PARTS of a list
-    // of readers is ignored.
+    // slot. A part's readers are the parts that have one of its vertices as own vertex or as ghost, so the part
+    // itself is one of them. The entry ALL_PARTS of a list of readers is ignored.
     __device__ __forceinline__ void announce() {
         if (threadIdx.x >= READERS) return;
         for (unsigned s = 0; s < layout.slots; ++s) {

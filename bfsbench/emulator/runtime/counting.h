@@ -92,9 +92,9 @@ class Counting {
     void begin_block(ResidentBlock& block);
     void add_module(const char* begin, size_t bytes);
 
-    // Records an access or a barrier of the current thread, and waits until the thread's warp has performed
-    // it. Other threads of the block run meanwhile. The thread usually does not wait at a store that only
-    // marks the beginning of a phase.
+    // Records an access or a barrier of the current thread. The thread waits until its warp has performed the
+    // access or the barrier. Other threads of the block run meanwhile. At a store that only marks the
+    // beginning of a phase, the thread waits only if its trace is full.
     void step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind);
     // Records a store of the current thread. The thread usually continues at once, and its warp performs the
     // store later.

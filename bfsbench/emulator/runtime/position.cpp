@@ -23,8 +23,8 @@ bool Position::is_behind(const Position& other) const {
             if (mine->number == others->number) continue;
             return mine->number < others->number;
         }
-        // Positions do not list the first iteration of a loop. So if only one of two lanes lists an outer
-        // loop, the other lane is in this loop's first iteration, and is behind.
+        // A position lists a loop only from its second iteration on. If both lanes are inside a loop but only
+        // one position lists it, the other lane is still in the first iteration, so it is behind.
         bool in_others = others && others->loop->has(place_), in_mine = mine && mine->loop->has(other.place_);
         if (in_others && in_mine) return others->loop->first < mine->loop->first;
         if (in_others || in_mine) return in_others;

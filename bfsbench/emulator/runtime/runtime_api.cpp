@@ -255,7 +255,8 @@ API cudaError_t cudaMalloc3D(cudaPitchedPtr* place, cudaExtent extent) {
     place->ysize = extent.height;
     return cudaMallocPitch(&place->ptr, &place->pitch, extent.width, extent.height * extent.depth);
 }
-// Ends a call that has freed the memory at `place`, or that cannot free it.
+// Returns the result of a call that frees the memory at `place`. If the memory was not freed, reports a bad free and
+// returns cudaErrorInvalidValue.
 static cudaError_t freed(bool is_freed, const void* place, const Call& call) {
     if (is_freed) return noted(cudaSuccess);
     bool is_inside = device().machine.buffers.at(static_cast<const char*>(place)).second != nullptr;

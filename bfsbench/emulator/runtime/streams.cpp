@@ -124,7 +124,8 @@ void Streams::host_waits_for_all() {
     host_takes_up(all());
 }
 
-// If the host has waited for all operations, no access can race with them, and they are forgotten.
+// Notes that the host has waited for all operations up to `clock`. If it has now waited for every operation,
+// removes the records of operations, because no later access can race with them.
 void Streams::host_takes_up(const StreamClock& clock) {
     host_.join(clock);
     auto over = [&](const HostCopy& copy) { return host_.get(copy.operation.stream) >= copy.operation.number; };

@@ -73,11 +73,12 @@ def _cut(first: int, second: int) -> int:
 def _rank_sum_probabilities(first: int, second: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Returns the distribution of the Mann-Whitney U statistic, as float64[first * second + 1].
 
-    ``first`` and ``second`` are the sizes of two samples from one distribution. U is the number of pairs, of
-    a value from each sample, whose second value is the smaller one. Element k is the probability that U is k.
+    ``first`` and ``second`` are the sizes of two samples from one distribution. U is the number of pairs (x
+    from the first sample, y from the second sample) with y < x. Element k is the probability that U is k.
 
-    A recursion over the sample sizes removes the largest of all n + m values. This value is in the first
-    sample with probability n / (n + m), and then its m pairs count. Otherwise none of its pairs count.
+    A recursion over the sizes n and m of the samples removes the largest of all n + m values. The largest
+    value is in the first sample with probability n / (n + m). Then all its m pairs add to U. Otherwise none
+    of its n pairs add to U.
     """
     probabilities: dict[int, np.ndarray[tuple[int], np.dtype[np.float64]]] = {}
     for n in range(first + 1):

@@ -164,7 +164,7 @@ def columns_of(axes: Axes) -> int:
 
 
 def letters_over(axes: Axes) -> int:
-    """Returns the number of letters that fit above or below a panel."""
+    """Returns how many letters fit on one line above or below a panel."""
     figure = cast("Figure", axes.figure)
     first = figure.axes[0].get_yticklabels()
     beside = scaled(_LABEL_INCHES) * max((len(label.get_text()) for label in first), default=0)

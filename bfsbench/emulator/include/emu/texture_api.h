@@ -46,7 +46,8 @@ struct cudaTextureDesc {
     emu::Zero sRGB;
     float borderColor[4];
     int normalizedCoords;
-    // These members affect only mipmaps, so they have no effect here.
+    // The members from maxAnisotropy to disableTrilinearOptimization have no effect, because the emulator has
+    // neither mipmaps nor anisotropic filtering.
     unsigned maxAnisotropy;
     cudaTextureFilterMode mipmapFilterMode;
     float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;

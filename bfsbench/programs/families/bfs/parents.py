@@ -343,9 +343,9 @@ def _check_levels(source: int, levels: Levels, parents: Parents, in_tree: npt.ND
 
 
 def _first_wrong_arc(graph: Graph, levels: Levels, parents: Parents, joined: npt.NDArray[np.uint8]) -> int:
-    """Returns the index of the first wrong arc, or -1 if there is none. The tail of a wrong arc is in the
-    tree. Its head is outside of the tree, or more than one level below the tail. Sets joined[v] to 1 if an
-    arc leads to v from its parent. A native program does this on all cores."""
+    """Returns the index of the first wrong arc, or -1 if there is none. An arc is wrong if its tail is in the
+    tree but its head is outside of the tree, or more than one level below the tail. Also sets joined[v] to 1
+    if an arc leads to v from its parent. A native program does this on all cores."""
     levels, parents = np.ascontiguousarray(levels, np.int32), np.ascontiguousarray(parents, np.int32)
     arrays = (graph.row_offsets, graph.column_indices, levels, parents, joined)
     return int(_native("first_wrong_arc", ctypes.c_int64, *arrays)())
