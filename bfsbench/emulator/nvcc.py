@@ -402,6 +402,6 @@ def _run(command: Sequence[str], *, output: bool = False) -> str:
         header = missing[1] if (missing := _MISSING.search(said)) else ""
         for name, library in _MISSING_HEADERS.items():
             if header.startswith(name):
-                raise ToolchainError(f"{library} is not supported (docs/programs.md)")
+                raise ToolchainError(f"{library} is not supported")
         raise ToolchainError("the compiler failed")
     return done.stdout.decode(errors="surrogateescape") if output else ""
