@@ -316,7 +316,8 @@ def _spelt(
     others = {knob.name.lower() for variant in all_variants().values() for knob in variant.knobs}
     for name in given:
         if name.lower() not in {*names, *others}:
-            known = [*names.values(), *signature(function).parameters]
+            arguments = signature(function).parameters.values()
+            known = [*names.values(), *(one.name for one in arguments if one.kind != one.VAR_KEYWORD)]
             raise unknown_name("argument", name, known, f"help(bfsbench.{function.__name__})")
     return {names.get(name.lower(), name): value for name, value in given.items()}
 

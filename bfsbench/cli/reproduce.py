@@ -241,7 +241,7 @@ def _measure(
     method = replace(measuring, profile=experiment.profile)
     complete = True
     for work in works_of(experiment, choices):
-        complete &= carry_out_points(replace(request(method, work, path), deadline=deadline))
+        complete &= carry_out_points(replace(request(method, work, path), deadline=deadline), out=path.parent)
         method = replace(method, resume=True)
         if deadline is not None and time.monotonic() >= deadline:
             click.echo("the time is over: --resume continues", err=True)

@@ -89,11 +89,14 @@ def result_file(method: Method, out: Path | None, command: str) -> Path | None:
     return out if out or method.resume else Path("results") / moment
 
 
-def carry_out(request: SweepRequest, progress: SweepProgress | None = None) -> SweepOutcome:
+def carry_out(
+    request: SweepRequest, progress: SweepProgress | None = None, out: Path | None = None
+) -> SweepOutcome:
     """Run a sweep, and show its progress. Returns its result rows, and how many points (configurations) ended
     with each status.
 
-    ``progress`` replaces the default display. After an interrupt, the last line on stderr says how to
+    ``progress`` replaces the default display. ``out`` is the value of ``--out`` that continues the sweep, by
+    default the sweep's file. After an interrupt, the last line on stderr says how to
     continue the sweep if its file exists, and the program ends with exit code 130.
     """
     from bfsbench.cli.progress import SweepDisplay
@@ -103,18 +106,20 @@ def carry_out(request: SweepRequest, progress: SweepProgress | None = None) -> S
             return sweep(request, display)
     except KeyboardInterrupt:
         begun = request.path is not None and request.path.exists()
-        again = f": continue with --resume --out {request.path}" if begun else ""
+        again = f": continue with --resume --out {out or request.path}" if begun else ""
         click.echo(f"bfsbench: interrupted{again}", err=True)
         raise SystemExit(130) from None
 
 
-def carry_out_points(request: SweepRequest, progress: SweepProgress | None = None) -> bool:
-    """Run a sweep. Returns True if all points (configurations) have a time.
+def carry_out_points(
+    request: SweepRequest, progress: SweepProgress | None = None, out: Path | None = None
+) -> bool:
+    """Run a sweep, as ``carry_out`` does. Returns True if all points (configurations) have a time.
 
     Without ``progress``, shows a display, the best result of each search on each graph, and the points that
     failed.
     """
-    outcome = carry_out(request, progress)
+    outcome = carry_out(request, progress, out)
     if progress:
         return not outcome.failed
     if outcome.rows:
@@ -241,8 +246,8 @@ def findings(log: str) -> Iterable[str]:
 
 @click.command(cls=KnobCommand)
 @datasets_option(
-    "Names, files or generators, with options after a colon: 'path(n=9):directed' (see docs/graphs.md in the "
-    "repository)."
+    "Names, files or generators, with options after a colon: 'soc-Epinions1:symmetrised' (see docs/graphs.md "
+    "in the repository)."
 )
 @click.option(
     "--family",
