@@ -407,7 +407,10 @@ void Watch::refuse(const Place& place, const char* address, size_t bytes, const 
         auto [begin, size, element, freed] = buffers_.nearest(address);
         const ResidentBlock& block = block_of(here());
         auto beyond = static_cast<size_t>(address - block.arena_begin);
-        if (beyond < block.arena_bytes + kNearShared)
+        constexpr ptrdiff_t kGuard = Buffers::kGuardBytes;
+        bool in_guard = begin && address >= begin - kGuard && address < begin + size + kGuard;
+        // The host's allocator may place shared memory right before a buffer's guard bytes.
+        if (!in_guard && beyond < block.arena_bytes + kNearShared)
             nearest = {nullptr, block.arena_begin, block.arena_bytes, 1, Space::block};
         else if (begin)
             nearest = {nullptr, begin, size, element, Space::buffer};
