@@ -285,6 +285,7 @@ RACES: dict[int, list[tuple[str, str]]] = {
     6: [("allocation", "produce"), ("produce", "free in a")],
     7: [("produce", "free")],
     8: [("symbol", "variable")],
+    9: [("rows in a", "layers in b")],
     21: [("copy to pinned memory", "read pinned memory")],
     22: [("copy to pageable memory", "read pageable memory")],
     23: [("copy from pinned memory", "overwrite")],

@@ -298,25 +298,30 @@ API cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, s
 }
 API cudaError_t cudaMemset(void* to, int value, size_t bytes) { return device().set(to, value, bytes, Call(__func__, EMU_SITE)); }
 API cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) { return device().set(to, value, bytes, Call(__func__, EMU_SITE, true, stream)); }
-API cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
-    Call call(__func__, EMU_SITE);
+static cudaError_t set_rows(void* to, size_t pitch, int value, size_t width, size_t height, const Call& call) {
     if (width > pitch) return noted(cudaErrorInvalidPitchValue);
     for (size_t row = 0; row < height; ++row) {
         if (cudaError_t error = device().set(static_cast<char*>(to) + row * pitch, value, width, call)) return error;
     }
     return noted(cudaSuccess);
 }
-API cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height, cudaStream_t) {
-    return cudaMemset2D(to, pitch, value, width, height);
-}
-API cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent) {
+static cudaError_t set_layers(const cudaPitchedPtr& to, int value, const cudaExtent& extent, const Call& call) {
     for (size_t layer = 0; layer < extent.depth; ++layer) {
         void* begin = static_cast<char*>(to.ptr) + layer * to.pitch * to.ysize;
-        if (cudaError_t error = cudaMemset2D(begin, to.pitch, value, extent.width, extent.height)) return error;
+        if (cudaError_t error = set_rows(begin, to.pitch, value, extent.width, extent.height, call)) return error;
     }
     return noted(cudaSuccess);
 }
-API cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t) { return cudaMemset3D(to, value, extent); }
+API cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
+    return set_rows(to, pitch, value, width, height, Call(__func__, EMU_SITE));
+}
+API cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
+    return set_rows(to, pitch, value, width, height, Call(__func__, EMU_SITE, true, stream));
+}
+API cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent) { return set_layers(to, value, extent, Call(__func__, EMU_SITE)); }
+API cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream) {
+    return set_layers(to, value, extent, Call(__func__, EMU_SITE, true, stream));
+}
 API cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
     *total = device().memory.total();
     *free = *total - device().memory.used();

@@ -85,6 +85,13 @@ void between_streams(int wanted) {
         after(b, a);
         use_variable<<<1, kSize, 0, b>>>(y);
     }
+    if (wanted == 9) {
+        const size_t width = kBytes / 4;
+        cudaMemset2DAsync(x, width, 0, width, 4, a);  // rows in a
+        after(b, a);
+        cudaPitchedPtr layers = make_cudaPitchedPtr(x, width, width, 2);
+        cudaMemset3DAsync(layers, 1, make_cudaExtent(width, 2, 2), b);  // layers in b
+    }
 }
 
 void with_host(int wanted) {
