@@ -96,8 +96,8 @@ def carry_out(
     with each status.
 
     ``progress`` replaces the default display. ``out`` is the value of ``--out`` that continues the sweep, by
-    default the sweep's file. After an interrupt, the last line on stderr says how to
-    continue the sweep if its file exists, and the program ends with exit code 130.
+    default the sweep's file. After an interrupt, the last line on stderr says how to continue the sweep if
+    its file exists, and the program ends with exit code 130.
     """
     from bfsbench.cli.progress import SweepDisplay
 

@@ -116,12 +116,10 @@ _MISSING_HEADERS = {
     "cooperative_groups/memcpy_async": "memcpy_async of cooperative groups, which cub needs,",
     "mma.h": "mma.h, with matrix instructions,",
     **{
-        name: library
+        "cuda.h" if name == "cuda" else name: library
         for library, names in _UNSUPPORTED_LIBRARIES.items()
         for name in names.split()
-        if name != "cuda"
     },
-    "cuda.h": "the driver API",
 }
 """What is not supported if a header is missing, by the beginning of the header's name."""
 _RUNTIME_LIBRARIES = frozenset(("cudart", "cudart_static", "cudadevrt", "nvToolsExt"))

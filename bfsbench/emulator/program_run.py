@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -159,10 +158,15 @@ class Runs:
     statuses: list[int] = field(default_factory=list)
     """The exit code of each run."""
     findings: dict[tuple[object, ...], tuple[Finding | HostFinding, int]] = field(default_factory=dict)
-    failures: Counter[str] = field(default_factory=Counter)
-    """For each error message of a failed kernel: the number of runs with this message, or with one that names
-    other threads. Faults in ``findings`` are not included."""
-    _first_failures: dict[str, str] = field(default_factory=dict)
+    failures_by_kind: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """The first message and the number of runs of each kind of failure. Messages that differ only in their
+    threads are of one kind. Faults in ``findings`` are not included."""
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """For each error message of a failed kernel: the number of runs with this message, or with one that
+        names other threads."""
+        return dict(self.failures_by_kind.values())
 
     @property
     def clean(self) -> bool:
@@ -185,7 +189,8 @@ class Runs:
             self.findings[key] = (first, runs + 1)
         alike = {_THREADS.sub("", text): text for text in report.failures}
         for kind, text in alike.items():
-            self.failures[self._first_failures.setdefault(kind, text)] += 1
+            text, runs = self.failures_by_kind.get(kind, (text, 0))
+            self.failures_by_kind[kind] = (text, runs + 1)
 
 
 @contextmanager

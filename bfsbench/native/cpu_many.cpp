@@ -345,6 +345,7 @@ void run(const Arguments<Offset>& given) {
         }
     });
 }
+
 // Finds the order in which passes take the sources. For each pass, a ball of vertices grows from a source along
 // the arcs until it contains enough sources. It also grows through sources of earlier passes. The balls of all
 // passes together read at most kBallArcs times the number of all arcs. Each pass may read an equal number of

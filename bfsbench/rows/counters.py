@@ -70,9 +70,9 @@ class Counted(ABC):
         """A line that names the program or the search."""
 
     @property
-    @abstractmethod
     def subject(self) -> str:
         """A line that names what several searches have in common, or the program."""
+        return self.title
 
 
 @dataclass(frozen=True)
@@ -87,10 +87,6 @@ class ProgramCounters(Counted):
 
     @property
     def title(self) -> str:
-        return self.program
-
-    @property
-    def subject(self) -> str:
         return self.program
 
 

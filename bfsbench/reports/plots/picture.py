@@ -277,14 +277,14 @@ def lined_pictures(
         yield Picture(file_name(f"{name}{measured.suffix}", part, page), heading, figure), chosen
 
 
-_LOOKS: ContextVar[dict[str, int] | None] = ContextVar("looks", default=None)
+_LOOKS: ContextVar[dict[str, int]] = ContextVar("looks")
 """The labels of the lines on the page, numbered in the order in which they were drawn first."""
 
 
 @contextmanager
 def one_page() -> Iterator[None]:
     """Draw all pictures of a ``with`` block as parts of one page: lines with equal labels look alike."""
-    token = _LOOKS.set({} if (labels := _LOOKS.get()) is None else labels)
+    token = _LOOKS.set(_LOOKS.get({}))
     try:
         yield
     finally:
@@ -295,9 +295,10 @@ def look(label: str) -> tuple[str, str]:
     """Returns the colour and the marker of the lines that have this label, in all pictures of the page.
 
     After the last colour, lighter shades of the colours follow, so that 24 lines have different colours.
+    Outside ``one_page``, all lines get the first colour.
     """
-    labels = _LOOKS.get()
-    place = 0 if labels is None else labels.setdefault(label, len(labels))
+    labels = _LOOKS.get({})
+    place = labels.setdefault(label, len(labels))
     rounds, colour = divmod(place, len(COLOURS))
     shade = COLOURS[colour]
     if rounds:

@@ -69,6 +69,12 @@ __global__ void arithmetic(unsigned a, unsigned b, float x) {
     asm("add.cc.u32 %0, %2, %3;\n\taddc.u32 %1, 0, 0;" : "=r"(low), "=r"(high) : "r"(~0u), "r"(2));
     IS(1, low);
     IS(1, high);
+    asm("sub.cc.u32 %0, %2, %3;\n\tsubc.u32 %1, %3, 0;" : "=r"(low), "=r"(high) : "r"(2), "r"(5));
+    IS(~0u - 2, low);
+    IS(4, high);
+    asm("sub.cc.u32 %0, %2, %2;\n\tsubc.u32 %1, %2, 0;" : "=r"(low), "=r"(high) : "r"(5));
+    IS(0, low);
+    IS(5, high);
     float y;
     asm("fma.rn.f32 %0, %1, 0f40000000, %1;" : "=f"(y) : "f"(x));
     IS(3 * x, y);

@@ -6,12 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
-int failures = 0;
-#define IS(expected, call)                                                                                    \
-    if (cudaError_t error = (call); error != expected) printf("line %d: %s\n", __LINE__, cudaGetErrorName(error)), ++failures
-#define DO(call) IS(cudaSuccess, call)
-#define TRUE(condition) \
-    if (!(condition)) printf("line %d: %s\n", __LINE__, #condition), ++failures
+#include "expect.h"
 
 __device__ int word = 4;
 __global__ void __launch_bounds__(256) twice(int *x) {

@@ -4,12 +4,7 @@
 #include <cstring>
 #include <vector>
 
-int failures = 0;
-#define IS(expected, call) \
-    if (cudaError_t error = (call); error != expected) printf("line %d: %s\n", __LINE__, cudaGetErrorName(error)), ++failures
-#define DO(call) IS(cudaSuccess, call)
-#define TRUE(condition) \
-    if (!(condition)) printf("line %d: %s\n", __LINE__, #condition), ++failures
+#include "expect.h"
 
 struct At {
     float x, y, z;

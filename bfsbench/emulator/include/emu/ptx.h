@@ -67,7 +67,7 @@ inline T magnitude(T a) {
         return static_cast<T>(__builtin_fabs(a));
     }
 }
-// `carry` is an input, and `out` receives the carry of the result.
+// `carry` is an input, and `out` receives the carry of the result. T is unsigned.
 template <class T>
 inline T sum(T a, T b, bool carry, bool& out) {
     T both, result;
@@ -78,10 +78,8 @@ inline T sum(T a, T b, bool carry, bool& out) {
 }
 template <class T>
 inline T less(T a, T b, bool borrow, bool& out) {
-    T both, result;
-    bool first = __builtin_sub_overflow(a, b, &both);
-    bool second = __builtin_sub_overflow(both, static_cast<T>(borrow), &result);
-    out = first || second;
+    T result = sum<T>(a, static_cast<T>(~b), !borrow, out);  // a - b = a + ~b + 1
+    out = !out;
     return result;
 }
 // Returns the index of the highest bit that differs from the sign, or all ones if no bit does.
