@@ -23,10 +23,10 @@ def _end(_number: int, _frame: FrameType | None) -> Never:
 
 
 def keep_interrupts() -> None:
-    """Send an interrupt again if Python could not raise it.
+    """Send an interrupt to the main thread again if Python has lost it.
 
-    In destructors and in some callbacks, Python prints an exception instead of raising it. Dask's futures
-    have destructors.
+    In a destructor and in some callbacks, Python prints a KeyboardInterrupt instead of raising it. Dask's
+    futures have destructors, so an interrupt during a sweep on a cluster may be lost.
     """
 
     def hook(lost: UnraisableHookArgs) -> None:

@@ -86,11 +86,11 @@ def check(
     block: int | None = None,
     **knobs: KnobValue,
 ) -> pd.DataFrame:
-    """Run kernels on the CPU with every memory access watched, as ``bfsbench check`` does.
+    """Run kernels on the emulator, which checks every memory access. ``bfsbench check`` does this too.
 
     ``variants`` are names, or folders with variants of your own. ``graphs`` is one graph that :func:`search`
-    accepts, or a list of graphs. By default, small graphs are used. ``seeds`` is the number of thread
-    schedules that are tried on each graph.
+    accepts, or a list of graphs. By default, each variant runs on small graphs. ``seeds`` is the number of
+    thread schedules that are tried on each graph.
 
     Returns a table with one row per fault, which is empty if nothing was found. Its columns are:
 
@@ -98,7 +98,7 @@ def check(
     - ``where``: the memory in which the fault occurred
     - ``line`` and ``other_line``: lines of the source, as FILE:NUMBER
     - ``benign``: whether a comment declares the fault benign
-    - ``runs`` and ``of_runs``: in how many of how many runs it was seen
+    - ``runs`` and ``of_runs``: the fault occurred in ``runs`` of ``of_runs`` runs
 
     If a run fails or gives a wrong answer, the table has a row whose ``fault`` is the error's message.
 
@@ -140,9 +140,10 @@ class Solution:
 
     ``answer`` is a NumPy array: levels, distances, or another result that the variant's family of problems
     defines. ``shared_answer`` is the answer as an array for other libraries, which may be on a GPU.
-    ``figures`` has the family's own columns of a result row. ``links`` has the parents or next hops along
-    shortest paths. ``links`` is None unless paths were asked for. ``sources`` has the vertex of each element
-    of the answer, int32[S], if the problem has many sources. Otherwise it is None.
+    ``figures`` contains the columns of a result row that only this family of problems fills. ``links``
+    contains the parents or next hops along shortest paths. It is None unless the caller asked for paths.
+    ``sources`` contains the vertex of each element of the answer, int32[S], if the problem has many sources.
+    Otherwise it is None.
     """
 
     shared_answer: npt.NDArray[np.int32] | DeviceArray
@@ -157,7 +158,8 @@ class Solution:
 
     @cached_property
     def answer(self) -> npt.NDArray[np.int32]:
-        """Returns the answer in host memory. The first use copies it from the GPU if it is there."""
+        """Returns the answer in host memory. If the answer is on the GPU, the first use copies it to the
+        host."""
         return np.asarray(self.shared_answer)
 
 
@@ -168,7 +170,7 @@ class SearchResult(Solution):
     int32 array with the predecessor of each vertex on a shortest path from the source. The source is its own
     parent. Unreached vertices have level -1 and parent -1. :func:`path` follows the parents.
 
-    ``shared_levels`` has the levels for other libraries, which call ``torch.from_dlpack`` or a similar
+    ``shared_levels`` contains the levels for other libraries, which call ``torch.from_dlpack`` or a similar
     function. After a search with ``on_device`` on a GPU, ``shared_levels`` is in the GPU's memory. The first
     use of ``levels`` then copies it to the host.
     """
@@ -233,10 +235,10 @@ def solve(
 
     ``graph`` is a Graph, or anything that :func:`bfsbench.graphs.interop.as_graph` converts: a name, a path,
     a SciPy matrix, a NetworkX graph, a DataFrame of edges, or arrays. ``source`` is a vertex counted from 0,
-    or its name if vertices have names. A variant of the family ``closeness`` has ``sources`` instead: the
-    number of random vertices to search from. By default, it searches from every vertex. Without ``block``,
-    the variant's default block is used. With ``paths``, parents or next hops are found and checked after the
-    timed runs.
+    or its name if vertices have names. For a variant of the family ``closeness``, give ``sources`` instead:
+    the number of random vertices to search from. By default, this variant searches from every vertex. Without
+    ``block``, the variant's default block is used. With ``paths``, the function also finds parents or next
+    hops after the timed runs, and checks them.
 
     Raises UsageError for unknown names, values out of range and requests that the family does not support.
     Raises DeviceError or a subclass if the device fails, and WrongResultError if the answer is wrong.
@@ -271,9 +273,11 @@ def _solve(
     on_device: bool = False,
     number: int | None = None,
 ) -> Result:
-    """Run a variant on a problem of a family, and return an object of the class ``result``. Raises UsageError
-    for a variant of another family. With ``on_device``, the levels of a search stay on the device. ``number``
-    is the number of sources in families that draw sources.
+    """Run a variant on a problem of the family ``family``, and return an object of the class ``result``.
+
+    With ``on_device``, the levels of a search stay on the device. ``number`` is the number of sources for a
+    family whose problems search from several random vertices. Raises UsageError if the variant belongs to
+    another family.
     """
     variant, graph = find(name), as_graph(given)
     axes = Axes([variant], [positive_or_none("grid", grid)], [positive_or_none("block", block)])
@@ -306,11 +310,12 @@ def _solve(
 def _spelt(
     given: Mapping[str, Any], variants: Iterable[type[Variant]], function: Callable[..., object]
 ) -> dict[str, Any]:
-    """Return the values of knobs under the names that the variants use. For example, ``w_sz`` becomes
-    ``W_SZ``.
+    """Return the values of knobs, by the names of the knobs as the variants spell them. For example, ``w_sz``
+    becomes ``W_SZ``.
 
-    Raises UsageError for a name that no variant has as a knob. The message suggests a knob of the variants or
-    an argument of ``function``, which took the names as keyword arguments.
+    ``given`` contains the keyword arguments of the public function ``function``. Raises UsageError for a name
+    that is not a knob of any variant. The message suggests a knob of these variants or an argument of
+    ``function``.
     """
     names = {knob.name.lower(): knob.name for variant in variants for knob in variant.knobs}
     others = {knob.name.lower() for variant in all_variants().values() for knob in variant.knobs}
@@ -477,9 +482,10 @@ def _source_choice(
 
 
 def _several(graphs: GraphLike | Sequence[GraphLike]) -> Sequence[GraphLike]:
-    """Return a sequence of graphs.
+    """Return the graphs in an argument that may be one graph or several graphs.
 
-    A list, or a tuple of names, paths and Graphs, is returned unchanged. Any other argument is one graph.
+    A list, or a tuple of names, paths and Graphs, contains several graphs. Any other argument is one graph,
+    such as a tuple of arrays.
     """
     if isinstance(graphs, list):
         return graphs
@@ -489,8 +495,9 @@ def _several(graphs: GraphLike | Sequence[GraphLike]) -> Sequence[GraphLike]:
 
 
 def _named(given: GraphLike) -> GraphName:
-    """Return a name by which other processes can load the given graph. A graph without a name is written to
-    the cache first.
+    """Return a name by which another process can load the given graph.
+
+    A graph in memory that no other process can load is first written to the cache.
     """
     if isinstance(given, str | Path):
         return resolve(str(given))
@@ -505,10 +512,10 @@ def _named(given: GraphLike) -> GraphName:
 
 
 def _kept(graph: Graph) -> GraphName:
-    """Return the path of the file of a graph in the cache. The file is written if it does not exist.
+    """Write a graph to a file in the cache, unless the file exists. Returns the name that loads this file.
 
     The file stores the arcs, the weights, and whether the graph is directed. It does not store the original
-    ids of vertices.
+    ids of vertices. Raises UsageError if the graph that is read back differs.
     """
     plain = re.sub(r"[^A-Za-z0-9_.+-]+", "_", graph.name) or "graph"
     path = cache_dir() / "given" / graph.checksum[:20] / f"{plain}.npz"
