@@ -1,5 +1,5 @@
-"""Opens devices that run the kernels of ``cuda_src``. A device is a GPU, or an emulated GPU on this machine's
-CPU."""
+"""Opens devices that run the kernels in the folder ``cuda_src``. A device is a GPU, or an emulated GPU on
+this machine's CPU."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ BACKENDS = ("auto", *GPU_BACKENDS, "cpu")
 
 
 def open_device(backend: str, schedule_seed: int = 0) -> Device:
-    """Open a device and return it. ``backend`` is one of GPU_BACKENDS, ``cpu``, or ``auto``. ``auto`` stands
-    for the first GPU backend that works, or for ``cpu`` if none works.
+    """Open a device and return it. ``backend`` is one of GPU_BACKENDS, ``cpu``, or ``auto``. With ``auto``,
+    the first GPU backend that works is used, or ``cpu`` if none works.
 
     ``schedule_seed`` determines the order in which the backend ``cpu`` runs threads and blocks. Raises
     UsageError if the backend is unknown or not available. Raises UsageError also if the GPU is too old for

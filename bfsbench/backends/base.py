@@ -38,7 +38,7 @@ Define = int | str
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits that the device reports. Sizes are in bytes."""
+    """Limits that the device reports, such as the maximum number of threads per block. Sizes are in bytes."""
 
     warp_size: int
     max_threads_per_block: int
@@ -62,7 +62,7 @@ class Limits:
 
 
 class Buffer(Protocol):
-    """Protocol of one-dimensional arrays on the device."""
+    """The interface of a one-dimensional array in the device's memory."""
 
     dtype: np.dtype[Any]
     struct: type[Struct] | None
@@ -83,13 +83,18 @@ class Buffer(Protocol):
         """Wait for the device. Returns a copy of the buffer's contents on the host."""
 
     def shared(self) -> DeviceArray | npt.NDArray[Any]:
-        """Wait for the device. Returns an array for other libraries that shares the buffer's memory, also
-        after the device is closed. An emulated GPU returns a copy instead, as a NumPy array."""
+        """Wait for the device. Returns an array for other libraries that shares the buffer's memory. The
+        array stays valid after the device is closed. An emulated GPU returns a copy instead, as a NumPy
+        array.
+        """
 
 
 class Signal(Protocol):
-    """Protocol of a few int32 words, or one struct, in device memory. The host reads them often, through
-    pinned memory."""
+    """The interface of a few int32 words, or of one struct, in the device's memory.
+
+    Kernels write the words, and the host reads them often, for example after each level. A GPU copies them to
+    pinned host memory for this.
+    """
 
     def read(self, index: int = 0) -> int:
         """Wait for all work issued so far. Returns the int32 word at ``index``."""
@@ -110,8 +115,7 @@ class Signal(Protocol):
 
 
 class Launch(Protocol):
-    """Protocol of kernels with bound arguments. A call launches the kernel. It takes the number of blocks,
-    and the values of the kernel's last parameters if these were not bound."""
+    """The interface of a kernel with bound arguments. Calling the object launches the kernel."""
 
     def __call__(self, blocks: int, *scalars: int) -> None:
         """Asynchronously launch the kernel with ``blocks`` blocks. ``scalars`` are the values of the kernel's
@@ -119,7 +123,7 @@ class Launch(Protocol):
 
 
 class Kernel(Protocol):
-    """Protocol of the ``__global__`` functions of a module."""
+    """The interface of a kernel: one ``__global__`` function of a module."""
 
     def bind(
         self, *positional: Argument, block: int, shared: int = 0, scalars: Scalars = 0, **named: Argument
@@ -140,14 +144,14 @@ class Kernel(Protocol):
 
 
 class Module(Protocol):
-    """Protocol of compiled ``.cu`` files."""
+    """The interface of a compiled ``.cu`` file."""
 
     def kernel(self, name: str) -> Kernel: ...
 
 
 class Event(Protocol):
-    """Protocol of markers in the device's stream of work. The device records the time when it reaches a
-    marker."""
+    """The interface of a marker in the device's stream of work. The device records the time when it reaches
+    the marker."""
 
     def record(self) -> None: ...
 
@@ -157,7 +161,7 @@ class Event(Protocol):
 
 @dataclass(frozen=True)
 class KernelTimes:
-    """The kernels that ran on a device during a trace."""
+    """The number of kernels that ran on a device during a trace, and their time."""
 
     milliseconds: float
     """The time in which at least one kernel ran. It includes neither launches nor copies nor fills."""
@@ -166,7 +170,7 @@ class KernelTimes:
 
 
 class Device(Protocol):
-    """Protocol of a GPU, or of an emulation of a GPU."""
+    """The interface of a GPU or of an emulated GPU."""
 
     backend: str
     """``cuda``, ``cuda-core`` or ``cpu``. Result rows record it."""
@@ -175,19 +179,21 @@ class Device(Protocol):
     """Total time in ms that calls of ``module`` have taken so far."""
 
     def describe(self) -> dict[str, str]:
-        """Returns values for result columns: ``gpu``, ``gpu_bus_id``, ``compute_capability``, ``driver`` and
-        ``cuda``. A value is empty if it does not apply."""
+        """Returns the values of the result columns that describe the device: ``gpu``, ``gpu_bus_id``,
+        ``compute_capability``, ``driver`` and ``cuda``. A value is empty if it does not apply to the device.
+        """
 
     def telemetry(self) -> dict[str, str]:
-        """Returns the current values of ``sm_clock_mhz``, ``memory_clock_mhz`` and ``throttle``. A value is
-        empty if it is unknown."""
+        """Returns the current values of the result columns ``sm_clock_mhz``, ``memory_clock_mhz`` and
+        ``throttle``. A value is empty if it is unknown."""
 
     def energy_joules(self) -> float | None:
         """Returns the energy in J that the whole board has used since a fixed moment in the past. Returns
         None if the device has no energy counter."""
 
     def other_processes(self) -> int:
-        """Returns how many other processes currently compute on the device, as far as is known."""
+        """Returns the number of other processes that currently compute on the device. Returns 0 if the number
+        is unknown."""
 
     def module(
         self,
@@ -200,9 +206,9 @@ class Device(Protocol):
         """Compile a ``.cu`` file with the macros ``defines``. Returns its module. A repeated call with equal
         arguments returns the module of the first call.
 
-        Set ``child_kernels`` if kernels launch kernels. ``contract`` lists types and macros on which the file
-        and the host must agree. Compilation fails if they differ. Raises ToolchainError with the compiler's
-        first error.
+        Set ``child_kernels`` if kernels launch kernels. ``contract`` lists the structs, integer types and
+        constants that both the file and the host code declare. Compilation fails if the two declarations
+        differ. Raises ToolchainError with the compiler's first error.
         """
 
     def upload(self, array: npt.NDArray[Any]) -> Buffer:
@@ -222,16 +228,17 @@ class Device(Protocol):
     def event(self) -> Event: ...
 
     def capture(self, launch_all: Callable[[], None]) -> Callable[[], None]:
-        """Capture the launches that ``launch_all`` issues, without running them. ``launch_all`` must not do
-        anything else with the device.
+        """Record the launches that ``launch_all`` issues, without running the kernels. ``launch_all`` must
+        not do anything else with the device.
 
         Returns a function that repeats these launches asynchronously, with equal arguments. A GPU runs them
         as one CUDA graph. Raises DeviceError if the driver has no CUDA graphs.
         """
 
     def tracing(self) -> AbstractContextManager[Callable[[], KernelTimes]]:
-        """Returns a context manager that records all kernels. Its value is a function that waits for the
-        device, and returns the times of the kernels that have run since its last call.
+        """Returns a context manager that records all kernels that run in its ``with`` block. Its value is a
+        function that waits for the device, and returns the times of the kernels that have run since its last
+        call.
 
         Afterwards launches may be slower. Raises DeviceError if the device has no tracer or if the tracer
         fails, and ToolchainError if a package is missing.

@@ -14,8 +14,11 @@ from bfsbench.support.paths import KERNEL_HEADERS
 
 
 class CpuDevice(Emulator):
-    """An emulated GPU that implements :class:`bfsbench.backends.base.Device`. The constructor takes the
-    arguments of :class:`bfsbench.emulator.Emulator`, except ``include``."""
+    """An emulated GPU that implements :class:`bfsbench.backends.base.Device`.
+
+    The arguments of the constructor are the arguments of :class:`bfsbench.emulator.Emulator`, except
+    ``include``.
+    """
 
     backend = "cpu"
 
@@ -26,8 +29,8 @@ class CpuDevice(Emulator):
         self.limits = _limits(self.hardware)
 
     def describe(self) -> dict[str, str]:
-        """Returns values for the result columns that describe the device. ``gpu`` names the emulation, and
-        the seed of its schedule if that is not 0."""
+        """Returns values for the result columns that describe the device. ``gpu`` names the emulator. If the
+        seed of its thread schedule is not 0, ``gpu`` names this seed too."""
         schedule = f", schedule {self.seed}" if self.seed else ""
         gpu = f"emulated on {cpu_model()}{schedule}"
         return {"gpu": gpu, "gpu_bus_id": "", "compute_capability": "", "driver": "", "cuda": ""}
@@ -43,7 +46,7 @@ class CpuDevice(Emulator):
         return None
 
     def capture(self, launch_all: Callable[[], None]) -> Callable[[], None]:
-        """Returns ``launch_all``, because the emulator has no CUDA graphs."""
+        """Returns ``launch_all`` itself, because the emulator has no CUDA graphs."""
         return launch_all
 
     def tracing(self) -> AbstractContextManager[Callable[[], KernelTimes]]:

@@ -59,8 +59,11 @@ _LAUNCH_REFUSED = (
 
 
 def device_error(message: str, *, out_of_memory: bool = False) -> DeviceError:
-    """Returns a DeviceError for a failure of the driver. ``out_of_memory`` and the driver's message determine
-    the error's subclass."""
+    """Returns an error for a failure of the driver: DeviceOutOfMemoryError, LaunchError or KernelError.
+
+    The error is a DeviceOutOfMemoryError if ``out_of_memory``. Otherwise the driver's message decides whether
+    it is a LaunchError.
+    """
     text = message.splitlines()[0]
     if out_of_memory:
         return DeviceOutOfMemoryError(text)
@@ -103,7 +106,7 @@ class FunctionAttribute(IntEnum):
 
 
 class Function(Protocol):
-    """Protocol of kernels that the driver has loaded."""
+    """The interface of a kernel that the driver has loaded."""
 
     def attribute(self, which: FunctionAttribute) -> int: ...
 
@@ -114,8 +117,9 @@ class Function(Protocol):
     ) -> Launch:
         """Returns a launch with ``block`` threads and ``shared`` bytes of dynamic shared memory per block.
 
-        ``arguments`` has the bytes of all parameters except the last ``scalars`` parameters, which are ints.
-        ``keep_alive`` has the objects whose addresses are among these bytes.
+        ``arguments`` contains the bytes of all parameters except the last ``scalars`` parameters, which are
+        ints. ``keep_alive`` contains the objects whose addresses are among these bytes, so that their memory
+        stays allocated.
         """
 
 
@@ -131,7 +135,7 @@ class Binary:
 
 @dataclass(frozen=True)
 class Mirror:
-    """Words in pinned host memory that are a copy of words on the device."""
+    """Words in pinned host memory, into which ``update`` copies the words at an address on the device."""
 
     words: npt.NDArray[np.int32]
     update: Callable[[], None]
@@ -154,7 +158,7 @@ class Identity:
 
 
 class Driver(Protocol):
-    """Protocol of drivers. A driver gives access to the first visible GPU through one Python package."""
+    """The interface of a driver, which gives access to the first visible GPU through one Python package."""
 
     backend: str
     """The name of the backend on the command line (``--backend``) and in result rows."""
@@ -304,7 +308,8 @@ class CudaBuffer:
 
 @dataclass(frozen=True)
 class Member:
-    """The device address of a member of a CudaSignal's struct, as a kernel argument."""
+    """The device address of one member of a struct, as a kernel argument. A CudaSignal owns the struct's
+    memory."""
 
     pointer: int
     dtype: np.dtype[Any]
@@ -354,7 +359,8 @@ _PORTABLE_CLUSTER = 8
 
 @dataclass
 class CudaKernel:
-    """One function of a module. Implements :class:`bfsbench.backends.base.Kernel`."""
+    """A kernel: one ``__global__`` function of a module. Implements
+    :class:`bfsbench.backends.base.Kernel`."""
 
     binary: Binary
     name: str
@@ -492,7 +498,8 @@ class CudaDevice:
         return memory
 
     def keep(self, memory: Memory | DeviceArray) -> None:
-        """Leave memory allocated when the device is closed. It is freed with its object."""
+        """Leave ``memory`` allocated when the device is closed. It is freed when its last Python reference is
+        deleted."""
         if isinstance(memory, Memory):
             self._memory.discard(memory)
 
@@ -529,11 +536,11 @@ def _blocks_per_cluster(compute_capability: tuple[int, int]) -> int:
 
 def _occupancy(function: Function, block: int, shared: int, limits: Limits, registers: int) -> int:
     """Returns how many blocks of a kernel can run on one multiprocessor at once. ``registers`` is the number
-    of registers of the multiprocessor.
+    of registers that a multiprocessor has.
 
     PyCUDA does not wrap the driver's occupancy function. This calculation follows NVIDIA's documentation for
-    compute capability 5.0 and later. Each warp gets registers in units of 256 from one of four equal parts of
-    the register file.
+    compute capability 5.0 and later. The register file has four equal parts. A warp gets registers from one
+    part, in units of 256.
     """
     warps = -(-block // 32)
     used_registers = function.attribute(FunctionAttribute.NUM_REGS) * 32
