@@ -1,3 +1,2 @@
 """Measure searches: plan the configurations of a sweep, run them in a worker process, and make a result row
-of each.
-"""
+for each configuration."""

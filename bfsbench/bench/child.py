@@ -23,9 +23,9 @@ _T = TypeVar("_T")
 def in_child(work: Callable[[Callable[[], None]], _T], step: Callable[[], None] = lambda: None) -> _T:
     """Call ``work`` in a forked process and return its result, which must be picklable.
 
-    ``work`` gets one argument: a function. Whenever ``work`` calls this function in the child, ``step`` is
-    called in the parent process. Raises the BfsbenchError that ``work`` raises. Raises KernelError if the
-    child ends without a result, whatever its exit code.
+    ``work`` is called with a function as its only argument. When ``work`` calls this function in the child
+    process, ``step`` is called in the parent process. Raises the BfsbenchError that ``work`` raises. Raises
+    KernelError if the child ends without a result, whatever its exit code.
     """
     receiver, sender = Pipe(duplex=False)
     sys.stdout.flush()
@@ -107,10 +107,11 @@ def leave_interrupts_to_parent() -> None:
 
 @contextmanager
 def deaf() -> Iterator[None]:
-    """Block SIGINT in this context. Threads and processes that start in the context inherit the block.
+    """Block SIGINT while the ``with`` block runs. Threads and processes that start in the block inherit this
+    setting.
 
-    A terminal sends SIGINT to all processes, and each Python process would print a traceback. So only the
-    main process may handle the signal.
+    At Ctrl-C, a terminal sends SIGINT to all processes, and each Python process would print a traceback. So
+    only the main process may handle the signal.
     """
     resource_tracker.ensure_running()  # if it started later, it would unblock SIGINT in this thread
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

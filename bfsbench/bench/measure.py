@@ -49,10 +49,10 @@ REST_S = 0.1
 
 
 def enough(method: Method, samples_ms: Sequence[float]) -> bool:
-    """Return whether no further samples are needed. ``samples_ms`` are the samples of one point, in ms.
+    """Return whether a point has enough samples. ``samples_ms`` are its samples in ms.
 
-    They are enough if they have the count, the total time and the noise that ``method`` requires. They are
-    also enough if there are ``method.most`` of them, whatever their time and noise.
+    The samples are enough if their count, their total time and their noise satisfy ``method``.
+    ``method.most`` samples are always enough.
     """
     count = len(samples_ms)
     if count < method.fewest or count >= method.most:
@@ -83,12 +83,13 @@ def interval(samples: Sequence[float]) -> tuple[float, float]:
 
 
 def contenders(times: Sequence[Sequence[float]]) -> list[int]:
-    """Return the indices of the configurations that may be the fastest. If there is only one index, the
+    """Return the indices of the configurations that may be the fastest. If only one index is returned, the
     samples show which configuration is the fastest.
 
-    ``times`` has the samples of each configuration. The configuration of lowest median comes first. Another
-    configuration may be faster if the confidence intervals of the two medians overlap. It is left out if both
-    intervals fit into a range of TIE times the lowest median: it then counts as equally fast.
+    ``times`` contains the samples of each configuration. The configuration with the lowest median comes
+    first. Another configuration may be faster if its median's confidence interval overlaps the first
+    configuration's interval. If both intervals fit into a range of TIE times the lowest median, the two
+    configurations count as equally fast, and the other configuration is left out.
     """
     best = min(range(len(times)), key=lambda place: statistics.median(times[place]))
     low, high = interval(times[best])
@@ -250,10 +251,8 @@ def advise(samples: Samples, machine: Machine) -> list[str]:
 
 
 def advise_times(times: Sequence[float]) -> list[str]:
-    """Return the warning that follows from the times of the samples alone, if any. Times are in ms.
-
-    Fewer than three samples give no warning.
-    """
+    """Return a list with the warning that follows from the times of the samples. The list is empty if there
+    is no warning, or if there are fewer than three samples. Times are in ms."""
     if len(times) < 3:
         return []
     first, others = times[0], times[1:]
@@ -295,14 +294,16 @@ def time_runs(
     others: Sequence[Run] = (),
     begin: Begin = lambda place: None,
 ) -> list[Timing]:
-    """Prepare a variant and time it. Each of ``runs`` first runs untimed. Then the initialisations are timed,
-    and then whole runs.
+    """Prepare a variant, and time its runs. Returns one Timing per run.
 
-    Each of ``runs`` solves a different problem. In each round, every run is timed once, until its samples
-    suffice for ``method``. If possible, another run is executed between two samples of one run: the next of
-    ``runs``, or an untimed run from ``others`` or ``runs``. ``begin`` is called with the index of each run
-    before work on this run begins. Returns one Timing per run. Raises WrongResultError if the answer of any
-    run is wrong.
+    Each of ``runs`` solves a different problem with the variant. First, untimed runs warm up the device. Then
+    the initialisation of each run is timed, and then whole runs are timed in rounds. A round takes one sample
+    of each run that needs more samples for ``method``. Between two samples of one run, another run is
+    executed: the next of ``runs``, or else an untimed run from ``others`` or ``runs``. If there is no other
+    run, the samples follow each other directly.
+
+    ``begin`` is called with the index of each run before work on this run begins. Raises WrongResultError if
+    the answer of any run is wrong.
     """
     prepare_ms, compile_ms = variant.prepared_ms()
     clock = variant.clock()
@@ -371,10 +372,8 @@ def _reset_ms(run: Run, clock: Clock, flush: Callable[[], None]) -> float:
 
 @dataclass(frozen=True)
 class Energy:
-    """The energy of one run in J, and the mean power in W during repeated runs.
-
-    The values include the whole board, not only the GPU.
-    """
+    """The energy of one run in J, and the mean power in W during repeated runs. Both values are for the whole
+    board, not only for the GPU."""
 
     joules: float
     watts: float

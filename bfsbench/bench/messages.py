@@ -1,9 +1,10 @@
 """Encode the messages between a sweep and its worker process, and send them through a pipe with a time limit.
 
-A kernel may write anywhere, fork, or stop its process in the middle of a message. So nothing that a worker
-sends is trusted. Each message is sent in a frame. The frame's header has the length of the message, its
-checksum, and the number of its request. A message is an object of one of the classes below, encoded as
-MessagePack. Decoding returns such an object or raises an error. Unlike unpickling, decoding executes nothing.
+A faulty kernel may overwrite the worker's memory, fork the process, or end it in the middle of a message. So
+the sweep checks everything that a worker sends. Each message is sent in a frame. The frame's header contains
+the length of the message, its checksum, and the number of its request. A message is an object of one of the
+classes below, encoded as MessagePack. Decoding returns such an object or raises an error. Unlike unpickling,
+decoding executes nothing.
 """
 
 from __future__ import annotations
@@ -215,8 +216,8 @@ class Rows(msgspec.Struct, frozen=True, tag=True):
     def of(self, points: Sequence[Point]) -> dict[Point, dict[str, str]]:
         """Return a dictionary from points to their rows.
 
-        Raises DamagedError for a row of a point that is not in ``points``, for a row without a status, and if
-        rows are missing although no point failed.
+        Raises DamagedError if a row belongs to a point that is not in ``points``, or lacks a status. Also
+        raises DamagedError if rows are missing although no point failed.
         """
         named: dict[tuple[str | None, ...], Point] = {(*point.axes().values(),): point for point in points}
         found = {named.get(tuple(row.get(name) for name in AXES)): row for row in self.rows}
@@ -247,7 +248,7 @@ _decode_answer: Callable[[bytes], Answer] = msgspec.msgpack.Decoder(Answer).deco
 
 
 def decode_answer(payload: bytes) -> Answer:
-    """Return the answer that these bytes encode. Raises DamagedError if they do not encode one."""
+    """Return the answer that these bytes encode. Raises DamagedError if they do not encode an answer."""
     try:
         return _decode_answer(payload)
     except (msgspec.DecodeError, UnicodeDecodeError):

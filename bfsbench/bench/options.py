@@ -243,15 +243,15 @@ class Method:
 
     @property
     def shuffle_seed(self) -> int | None:
-        """The seed that shuffles the order of configurations in each round. None keeps their order."""
+        """The seed that shuffles the order of configurations in each round. If it is None, the order is the
+        same in each round."""
         kind, _, seed = self.order.partition(":")
         return int(seed or 0) if kind == "shuffled" else None
 
     @property
     def words(self) -> str:
-        """The options that affect times and differ from their defaults, as words for the column ``method`` of
-        result rows.
-        """
+        """The measuring options that affect times and differ from their defaults, as text for the column
+        ``method`` of result rows."""
         said = ["cold"] if self.cold else []
         said += [f"warmup={self.warmup}"] if self.warmup != 1 else []
         said += [f"max_noise={self.max_noise:g}%"] if self.max_noise is not None else []

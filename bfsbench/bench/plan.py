@@ -123,11 +123,11 @@ class SourceChoice:
         return cls(_listed(given, published), 0, whole("seed", seed), published=published)
 
     def choose(self, graph: Graph) -> list[int | None]:
-        """Return the sources in a graph. In a family whose problems have no source or several sources, the
-        list has one item: the value of ``self.number``.
+        """Return the sources to search from in a graph.
 
-        Raises UsageError for a source that the graph does not have, and if sources must be chosen in a graph
-        without arcs.
+        In a family whose problems have no source or several sources, the list contains only ``self.number``,
+        the number of sources. Raises UsageError for a source that the graph does not have. Also raises
+        UsageError if sources must be chosen in a graph without arcs.
         """
         if self.given:
             if self.published:
@@ -170,9 +170,8 @@ class Setting:
 
 @dataclass(frozen=True)
 class Questions:
-    """The points (configurations) that a sweep measures. The generator ``batches`` yields them, at most
-    ``total`` in all.
-    """
+    """The batches of points (configurations) that a sweep measures. ``batches`` yields at most ``total``
+    points in all."""
 
     total: int
     batches: Iterator[Batch]
@@ -259,10 +258,10 @@ def check_knobs(variants: Sequence[type[Variant]], knobs: Mapping[str, Sequence[
 def knob_settings(
     variant: type[Variant], given: Mapping[str, Sequence[KnobValue]], preset: Mapping[str, KnobValue]
 ) -> list[tuple[tuple[str, KnobValue], ...]]:
-    """Return all combinations of knob values for one variant. Each combination has pairs of a knob's name and
-    value.
+    """Return all combinations of knob values for one variant. Each combination is a tuple of pairs: a knob's
+    name and its value.
 
-    The values of a knob are taken from ``given``. A knob that is not in ``given`` has its value from
+    The values of a knob are taken from ``given``. A knob that is not in ``given`` gets its value from
     ``preset``, or else its default.
     """
     lists = [
@@ -363,8 +362,8 @@ class Crossing:
         """Return the points (configurations) of the sweep, graph after graph. For a graph that is not in
         ``graphs``, sources are placeholders, and knobs have the values of the first preset.
 
-        Raises UsageError for a source that a graph does not have, and for a graph that the family cannot
-        take. For a graph that is not in ``graphs``, only its size is checked, if it is known.
+        Raises UsageError for a source that a graph does not have, and for a graph that the family does not
+        support. For a graph that is not in ``graphs``, only its size is checked, if it is known.
         """
         points = []
         family = family_of(self.axes.variants)

@@ -110,7 +110,8 @@ class Session:
     def _timings(
         self, variant: Variant, problems: Sequence[Problem], method: Method, begin: Begin
     ) -> tuple[list[Timing], str]:
-        """Return a Timing per problem, and the word that says in which order the sources were sampled."""
+        """Return a Timing per problem, and the word for the column ``method`` that says how searches from
+        different sources followed each other."""
         if isinstance(variant, HostProgram):
             variant.settle_clock()
         machine = self._host if variant.host else self._machine

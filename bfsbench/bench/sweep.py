@@ -1,4 +1,4 @@
-"""Run a sweep: measure the configurations of a request and write one result row for each.
+"""Run a sweep: measure the configurations of a request, and write one result row for each configuration.
 
 A request says what to measure and how, where to write rows, and what runs the searches. Commands and Python
 functions make a request from their arguments and call :func:`sweep`, which notifies a :class:`SweepProgress`.
@@ -39,11 +39,12 @@ SAME_DEVICE = ("gpu", "compute_capability", "host_cpu")
 class Output:
     """The files that a sweep writes: results and, if wanted, level profiles in ``*.levels.csv`` beside them.
 
-    Without a path, rows are kept in memory only. With the first row of a run, the run is recorded in
-    ``*.runs.jsonl``. A point's profile is written before its row. When files are opened, a profile without a
-    row is dropped, because its point was interrupted and will be run again. With ``method.retry_failed``, the
-    rows of failed points are dropped, because these points will be run again. Raises UsageError or InputError
-    if the files cannot be continued, as when rows lack the profiles that ``method`` asks for.
+    Without a path, rows are kept in memory only. When the first row is written, this run of the program is
+    recorded in ``*.runs.jsonl``. A point's profile is written before its row. When files are opened, a
+    profile without a row is dropped, because its point was interrupted and will be run again. With
+    ``method.retry_failed``, the rows of failed points are dropped, because these points will be run again.
+    Raises UsageError or InputError if the files cannot be continued, as when rows lack the profiles that
+    ``method`` asks for.
     """
 
     def __init__(self, path: Path | None, method: Method) -> None:
@@ -109,11 +110,11 @@ class Output:
         self._rows[identity] = measured.row
 
     def finish(self, answers: Sequence[Mapping[str, str]]) -> Sequence[Mapping[str, str]]:
-        """Drop rows of older code if the sweep has written newer rows for their configurations. Returns
-        ``answers``, which are rows of this output. Call this once, after the last row.
+        """Drop rows of older code if the sweep has written newer rows for their configurations. ``answers``
+        are rows of this output, which the sweep will return. Call this once, after the last row.
 
         An interrupted sweep leaves the old and the new row of a configuration in the file, and readers use
-        the later row. If the file is rewritten, copies of ``answers`` are returned, because the rows
+        the later row. Returns ``answers``. If the file is rewritten, returns copies of them, because the rows
         themselves refer to the old file.
         """
         if self._results is None or not self._replaced:
@@ -131,10 +132,11 @@ class Output:
     def check_continuity(self, graphs: Graphs, origins: Sequence[Mapping[str, str]]) -> None:
         """Check that a sweep may continue the file.
 
-        ``origins`` has one entry per device of the sweep: the provenance columns that its new rows will have.
-        Raises UsageError if a row is of another graph with the name of one of ``graphs``, or if its device
-        differs from all devices in ``origins``. Rows of graphs with other names are accepted. Also raises
-        UsageError if level profiles are written and two of ``graphs`` have one name.
+        ``origins`` contains one dictionary per device of the sweep: the columns of new rows that describe the
+        device, the machine and the software. Raises UsageError if a row of the file belongs to another graph
+        with the name of one of ``graphs``. Also raises UsageError if the row's device differs from all
+        devices in ``origins``. Rows of graphs with other names are accepted. Also raises UsageError if level
+        profiles are written and two of ``graphs`` have one name.
         """
         self._origins = origins
         known: dict[str, set[str]] = {}
@@ -206,8 +208,9 @@ def _by_identity(rows: "KnownRows") -> dict[Identity, Mapping[str, str]]:
 
 
 def _named_today(row: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the columns of a row that name its configuration. The graph's name is spelt as in new rows,
-    because older rows may have a path.
+    """Return the values of a row that name its configuration.
+
+    Older rows may name a graph by its path. This function spells the graph's name as new rows do.
     """
     graph, *others = axes_of(row)
     return (row_name(graph), *others)
@@ -261,9 +264,9 @@ class SweepProgress:
     """
 
     def loading(self, graph: GraphName) -> AbstractContextManager[Progress | None]:
-        """Return a context manager within which the sweep loads a graph.
-
-        Its value is None, or a function that is called with the bytes read so far and in all.
+        """Return a context manager in whose ``with`` block the sweep loads a graph. Its value is None, or a
+        function that shows the progress. This function is called with the number of bytes read so far, and
+        the total number.
         """
         return nullcontext()
 
@@ -275,7 +278,7 @@ class SweepProgress:
     def batch(self, size: int, held: Sequence[Mapping[str, str]]) -> None:
         """Called before a batch of ``size`` configurations is measured.
 
-        ``held`` are the rows of these configurations that the file has already.
+        ``held`` are the rows of these configurations that are in the file already.
         """
 
     def done(self, measured: Measured) -> None:
@@ -318,8 +321,9 @@ def _helpers(work: Work) -> list[str]:
 def preview(request: SweepRequest) -> list[Point]:
     """Return the points (configurations) that a sweep would measure, without measuring them.
 
-    With ``resume``, points are left out if the file has rows of them that the sweep would keep. Only graphs
-    that this file names are loaded. The sources in all other graphs are placeholders. Raises BfsbenchError.
+    With ``resume``, the result leaves out points whose rows are in the file and would be kept. Only graphs
+    that this file names are loaded. The sources in all other graphs are placeholders. Raises BfsbenchError if
+    the sweep could not run.
     """
     with _started(request) as runner:
         if request.method.resume and request.path is not None and request.path.exists():
@@ -430,9 +434,8 @@ FAILURES_SHOWN = 5
 
 @dataclass
 class Trial:
-    """A test of a variant on small graphs, and its results so far. It ends after all searches, or after
-    FAILURES_SHOWN failures.
-    """
+    """A test of a variant on small graphs, and the results of the test. It ends after all searches, or after
+    FAILURES_SHOWN failures."""
 
     searches: int = 0
     shape: str = ""

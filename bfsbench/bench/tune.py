@@ -176,8 +176,10 @@ def with_launches(axes: Axes, limits: Limits | None) -> Axes:
 
 
 def _values_to_try(knob: Knob, first: KnobValue) -> list[KnobValue]:
-    """Return the values of a knob to try: its choices, or legal values around its default and the value
-    ``first``.
+    """Return the values of a knob to try.
+
+    A knob with a list of choices is tried with every choice. Other knobs are tried with multiples of their
+    default within their bounds, and with the value ``first``.
     """
     if knob.choices or isinstance(knob.default, str):
         return list(knob.choices)
@@ -296,10 +298,10 @@ def tune(
     """Yield the points to measure, one at a time, and read their result rows from the yielded batches. A
     point is a configuration with a source.
 
-    A configuration is begun only if it would bring the number of points to at most ``points``, and if the
-    monotonic clock is before ``deadline``. Returns the times found. The time of a configuration is the median
-    of its times from the different sources, in ms. If the configuration fails from one source, its time is
-    None, and it is not measured from the remaining sources.
+    A configuration begins only if the total number of points stays at most ``points``, and before
+    ``deadline``, a time in seconds on the monotonic clock. Returns the times found. The time of a
+    configuration is the median of its times from the different sources, in ms. If the configuration fails
+    from one source, its time is None, and it is not measured from the remaining sources.
     """
     took: Took = {}
     used = 0
@@ -400,7 +402,7 @@ class Tuning:
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
         """Return points (configurations with sources), to show how many points the tuning may measure.
 
-        The strategy chooses points by measured times, which are not known yet. So the list has the first
+        The strategy chooses points by measured times, which are not known yet. So the list contains the first
         points of the space instead, at most ``self.points``. Further points stand for the sources from which
         only the fastest configuration is measured. Grids or blocks that are not given count as one value.
         """

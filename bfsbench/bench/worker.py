@@ -59,7 +59,8 @@ Graphs = Mapping[str, Graph]
 
 @dataclass(frozen=True)
 class Measured:
-    """The outcome of measuring one configuration: its result row, and its level profile if one was taken."""
+    """The outcome of one configuration: its result row, and its level profile if the sweep writes
+    profiles."""
 
     row: dict[str, str]
     levels: list[dict[str, str]] = field(default_factory=list)
@@ -81,10 +82,8 @@ class Runner(Protocol):
         """
 
     def origins(self) -> list[dict[str, str]]:
-        """Return the provenance columns of the rows to come, one entry per device.
-
-        The runner must be started.
-        """
+        """Return one dictionary per device: the columns of the runner's result rows that describe the device,
+        the machine and the software. The runner must be started."""
 
     def run(self, points: Sequence[Point], graphs: Graphs, method: Method) -> Iterator[Measured]:
         """Yield the outcome of each point (configuration) when it has been measured, in any order. ``graphs``
@@ -103,8 +102,8 @@ _SHARE = 4
 
 
 def together(points: Sequence[Point], graphs: Graphs) -> Iterator[list[Point]]:
-    """Yield groups of consecutive points (configurations) that differ only in their sources. Each group is
-    timed in rotation.
+    """Yield groups of consecutive points (configurations) that differ only in their sources. A worker takes
+    samples of the points in a group in turn.
 
     If the reference answers of a group do not fit into memory, the group is split.
     """
@@ -168,9 +167,8 @@ def _graph_in_turns(
 
 
 def _by_source(turns: Mapping[Point, Sequence[Measured]]) -> list[dict[Point, list[float]]]:
-    """Return one dictionary for each source: the times of its points (configurations), in ms. Points that
-    failed are left out.
-    """
+    """Return one dictionary for each source: from its points (configurations) to their times in ms. Points
+    that failed are left out."""
     times: dict[int | None, dict[Point, list[float]]] = {}
     for point, taken in turns.items():
         if taken[-1].row["status"] == "ok":
@@ -180,7 +178,8 @@ def _by_source(turns: Mapping[Point, Sequence[Measured]]) -> list[dict[Point, li
 
 
 def _undecided(turns: Mapping[Point, Sequence[Measured]]) -> Iterator[Point]:
-    """For each source, yield the points (configurations) that may be the fastest, if there are several."""
+    """For each source, yield the points (configurations) that may be the fastest. If only one point may be
+    the fastest, none is yielded."""
     for together in _by_source(turns):
         places = contenders([*together.values()])
         if len(places) > 1:
@@ -203,18 +202,17 @@ def _unfinished(turns: Mapping[Point, Sequence[Measured]], method: Method) -> It
 
 
 def source_rule(method: str) -> str:
-    """Return the word that names the order of sources, from a text of the column ``method``. Returns an empty
-    text if the text does not name an order.
-    """
+    """Return the word that says how searches from different sources followed each other. It is one of the
+    words in ``method``, the text of the column ``method``. Returns an empty text if there is no such word."""
     return next((word for word in method.split() if word in SOURCE_RULES), "")
 
 
 def _together(turns: Sequence[Measured], method: Method, undecided: bool) -> Measured:
-    """Combine several outcomes of one point (configuration), each of one sample, into an outcome with one
-    row.
+    """Combine the outcomes of one point (configuration) from all rounds into one outcome. Each given outcome
+    has one sample.
 
-    Most columns come from the fastest outcome. If the last outcome is a failure, its row is used. If
-    ``undecided`` is true, the row has a warning that starts with UNDECIDED.
+    Most columns come from the fastest outcome. If the last outcome is a failure, its row is used instead. If
+    ``undecided`` is true, the row gets a warning that starts with UNDECIDED.
     """
     first, last = turns[0].row, turns[-1].row
     if last["status"] != "ok":
@@ -290,9 +288,8 @@ def serve() -> None:
 
 
 def _answer_all(pipe: Pipe, session: Session) -> None:
-    """Describe the device, then answer requests until the pipe closes, a request is damaged, or a request
-    fails so that the process must be replaced.
-    """
+    """Describe the device, then answer requests. Returns when the pipe closes, when a request is damaged, or
+    after a failure that makes it necessary to replace the process."""
     device, process = session.device, os.getpid()
     info = DeviceInfo(device.backend, device.describe(), device.limits) if device else None
     pipe.send(0, messages.encode(messages.Ready(info)))
