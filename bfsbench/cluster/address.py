@@ -88,9 +88,8 @@ def host_and_port(text: str) -> str:
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether an address is of this machine's loopback interface, which other machines cannot reach.
-    The address has the form ``tcp://HOST:PORT`` or ``HOST:PORT``.
-    """
+    """Return whether an address belongs to this machine's loopback interface, which other machines cannot
+    reach. The address has the form ``tcp://HOST:PORT`` or ``HOST:PORT``."""
     host = address.rpartition("://")[2].rpartition(":")[0].strip("[]")
     try:
         found = {entry[4][0] for entry in socket.getaddrinfo(host, None)}

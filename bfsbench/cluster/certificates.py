@@ -2,8 +2,8 @@
 
 Without TLS, anyone who can reach a Dask scheduler or worker can run code there as the user who started it.
 With TLS, both ends of a connection show a certificate. Each end accepts only certificates that the cluster's
-own authority has signed. One folder has all files that a scheduler, its workers and its clients need. Anyone
-who can read the folder can join the cluster.
+own authority has signed. One folder contains all files that a scheduler, its workers and its clients need.
+Anyone who can read the folder can join the cluster.
 """
 
 from __future__ import annotations

@@ -43,9 +43,9 @@ LONGEST_S = 600.0
 
 @dataclass
 class Wait:
-    """Tells the user that the program is waiting, if the wait is long.
+    """Tells the user what the program waits for, if the wait is long.
 
-    ``what`` says what the program waits for. ``tell`` is called with a line after FIRST_S seconds, and again
+    ``what`` names the awaited thing. ``tell`` is called with a line after FIRST_S seconds. It is called again
     when the waiting time has doubled, or LONGEST_S seconds after the last line.
     """
 
@@ -57,10 +57,8 @@ class Wait:
     _next_s: float = FIRST_S
 
     def over(self, state: str = "") -> bool:
-        """Return whether the time limit of the wait is reached. The caller calls this often while it waits.
-
-        ``state`` is text about the progress, which is added to the lines for the user.
-        """
+        """Return whether the wait has reached its time limit. The caller calls this often while it waits.
+        ``state`` is text about the progress, which is added to the lines for the user."""
         waited = time.monotonic() - self._began
         if self.limit_s is not None and waited > self.limit_s:
             return True
@@ -140,10 +138,10 @@ def visible_gpus() -> list[str]:
 def nannies(count: int | None, backend: str | None) -> list[dict[str, Any]]:
     """Return the arguments of Dask's Nanny for each worker on this machine.
 
-    ``count`` is the number of workers, and None stands for one per GPU. Without a GPU, or with a ``backend``
-    that uses none, workers run the emulator, one per core by default. For host programs (``backend`` is None)
-    the default is one worker, because several would compete for the cores. Raises UsageError for more workers
-    than GPUs.
+    ``count`` is the number of workers. None stands for one worker per GPU. If there is no GPU, or if
+    ``backend`` uses none, workers run the emulator, and None stands for one worker per core. If ``backend``
+    is None, workers run host programs, and None stands for one worker, because several workers would compete
+    for the cores. Raises UsageError if there are more workers than GPUs.
     """
     gpus = visible_gpus() if backend in ("auto", *GPU_BACKENDS) else []
     if gpus and count is not None and count > len(gpus):
@@ -179,7 +177,7 @@ def start_workers(
 
 
 def starting(place: Place) -> str:
-    """Return a phrase that says what ``start_workers`` waits for."""
+    """Return a phrase for the user about the workers or jobs that ``start_workers`` waits for."""
     if isinstance(place, Jobs):
         return f"{place.queue} to take the jobs"
     return "the processes of a cluster on this machine to start"

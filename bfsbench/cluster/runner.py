@@ -51,7 +51,7 @@ SAME_CODE = ("version", "commit")
 
 
 class ClusterError(BfsbenchError):
-    """The sweep cannot continue, because no usable worker is left or the scheduler is lost."""
+    """Raised if the sweep cannot continue, because no usable worker is left or the scheduler is lost."""
 
 
 def ask(client: Client, question: Callable[[], T]) -> T:
@@ -160,10 +160,10 @@ class Members:
         self.tell(f"worker {member.name} is left out: {reason}")
 
     def _take_in(self, addresses: set[str]) -> list[str]:
-        """Ask new workers for their descriptions, and admit the workers that can share the sweep.
+        """Ask new workers for their descriptions, and admit the workers that can take part in the sweep.
 
-        Returns a reason for each worker that differs too much from the present workers. If a worker cannot
-        work at all, the user is told the reason instead.
+        Returns one message for each worker that differs too much from the present workers. A worker that
+        cannot work at all is reported to the user instead.
         """
         self._left_out = {key: reason for key, reason in self._left_out.items() if key in addresses}
         for address in addresses - set(self.present) - set(self._asked) - set(self._left_out):
@@ -218,12 +218,13 @@ Group = tuple[Point, ...]
 
 
 class Shares:
-    """The groups of points (configurations) of each graph that no worker has taken yet.
+    """The groups of points (configurations) that wait for a worker, by their graphs.
 
-    A worker keeps its graph while groups of this graph are left. Then it takes the graph with the most work
-    left per worker. In this comparison, the worker counts as a worker of every graph. As a result, workers
-    spread over the graphs, and share the last graphs. The work of a point is estimated by the graph's number
-    of edges in ``sizes``. The estimate is crude, but workers that finish early take another graph.
+    A worker keeps its graph while groups of this graph are waiting. Then it takes a group of the graph with
+    the most work per worker. For this choice, the worker counts as one more worker of every graph. As a
+    result, workers spread over the graphs, and share the last graphs. The work of a point is estimated by the
+    graph's number of edges in ``sizes``. The estimate is crude, but workers that finish early take another
+    graph.
     """
 
     def __init__(self, groups: Iterable[Group], sizes: Mapping[str, int]) -> None:
@@ -297,9 +298,9 @@ class Dispatch:
     """Runs points (configurations) on the workers of a cluster. Iterating over it yields their outcomes.
 
     If a worker dies, Dask would repeat its tasks on other workers. A point that kills one worker would then
-    kill all of them. So each task is bound to one worker process, and this class gives the points of a lost
-    worker to other workers. The points of the task that the lost worker had begun are run one by one. If a
-    point runs alone and its worker is lost, it gets a row with the status ``crash``.
+    kill all of them. So each task may run on one worker process only, and this class gives the points of a
+    lost worker to other workers. The points of the task that the lost worker had begun are run one by one. If
+    a point runs alone and its worker is lost, it gets a row with the status ``crash``.
     """
 
     client: Client
@@ -475,8 +476,8 @@ class Cluster:
         return self.client, count
 
     def _expected(self, count: int) -> tuple[int, str, float | None]:
-        """Return the number of workers that must have joined before a sweep begins, a description of these
-        workers, and the seconds to wait for them. None stands for a wait without a limit.
+        """Return what a sweep waits for before it begins: the number of workers, a description of these
+        workers, and the time limit in seconds. A limit of None stands for a wait without a limit.
 
         ``count`` is the number of workers from ``connect``.
         """

@@ -1,7 +1,7 @@
-"""Define the functions that Dask calls on a worker, one at a time, in its only thread.
+"""Define the functions that Dask calls on a worker. Dask calls one function at a time.
 
 Each Dask worker keeps one :class:`bfsbench.bench.worker.Worker` between tasks, until a sweep uses another
-backend. It also keeps the description of the graph in use. Tasks have only the names of graphs, and the
+backend. It also keeps the description of the graph in use. Tasks contain only the names of graphs, and the
 process that uses the device reads the arrays. A separate task collects the properties of workers.
 """
 
@@ -39,7 +39,7 @@ class Equipment:
 
 @dataclass(frozen=True)
 class Introduction:
-    """A Dask worker's description of itself: its machine, its device and its software."""
+    """The description that a Dask worker sends: its machine, its device and its software."""
 
     name: str
     identity: str
@@ -48,7 +48,7 @@ class Introduction:
     device: DeviceInfo | None
 
     def origin(self) -> dict[str, str]:
-        """Return the provenance columns of the worker's rows."""
+        """Return the columns of the worker's result rows that describe its device, machine and software."""
         return {**self.host, **(self.device.description if self.device else {})}
 
 
@@ -78,9 +78,8 @@ class Unable:
 
 @dataclass(frozen=True)
 class Stranger:
-    """A worker's answer to a task that was meant for an earlier process at its address. The points of the
-    task were not run.
-    """
+    """A worker's answer to a task that was sent to an earlier process at the worker's address. The points of
+    the task were not run."""
 
 
 class Station:

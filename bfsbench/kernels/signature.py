@@ -182,8 +182,9 @@ class Signature:
         left out. Returns the arguments, and the number of parameters left out.
 
         If the type of a parameter is an integer type that the signature knows, a Python int becomes a NumPy
-        scalar of this type. Raises LaunchError if an argument is missing, unknown or does not fit, or if
-        launches cannot give the last parameters.
+        scalar of this type. Raises LaunchError if an argument is missing, unknown or does not fit its
+        parameter. Also raises LaunchError if one of the last ``scalars`` parameters is not an int or has
+        another name.
         """
         count = self._checked_scalars(scalars)
         wanted = self.parameters[: len(self.parameters) - count]
@@ -257,8 +258,8 @@ class Signature:
 
 
 def _alike(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
-    """Returns whether two NumPy types have equal sizes and kinds. Signed integers, unsigned integers and
-    booleans count as one kind."""
+    """Returns whether two NumPy types are interchangeable as kernel arguments: they have equal sizes, and are
+    both integers or booleans, or otherwise of one kind."""
     whole = given.kind in "iub" and wanted.kind in "iub"
     return given.itemsize == wanted.itemsize and (whole or given.kind == wanted.kind)
 

@@ -74,9 +74,8 @@ class Ceilings:
 
 
 def ceilings_beside(files: Iterable[Path]) -> Path:
-    """Return the path of the file of ceilings that is in a folder of these result files. Raises InputError
-    unless there is exactly one.
-    """
+    """Return the path of the only file of ceilings in the folders of these result files. Raises InputError if
+    there is no such file, or more than one."""
     folders = dict.fromkeys(file.parent for file in files)
     found = sorted(path for folder in folders for path in folder.glob(f"*{CEILINGS_SUFFIX}"))
     if len(found) == 1:
@@ -86,7 +85,8 @@ def ceilings_beside(files: Iterable[Path]) -> Path:
 
 
 def read_ceilings(path: Path) -> Ceilings:
-    """Return the ceilings in a file. Raises InputError unless they are of one real device."""
+    """Return the ceilings in a file. Raises InputError if the file is empty or malformed, if its rows are
+    from more than one device, or if a row is from the emulator."""
     rows = read_rows(path, COLUMNS, "file of ceilings")
     if not rows:
         raise InputError(f"{path} holds no ceilings")

@@ -124,10 +124,10 @@ SAMPLES = ("search_ms_samples", "wall_ms_samples")
 
 
 def columns_of_numbers() -> tuple[set[str], set[str]]:
-    """Return two sets of column names of result rows and profiles: the columns that hold numbers, and the
-    columns that hold counts.
+    """Return two sets of column names of result rows and level profiles: all numeric columns, and the columns
+    of counts, which are whole numbers.
 
-    The columns of all families of problems that are loaded are included. Counts are whole numbers.
+    The sets include the columns of all families of problems that are loaded.
     """
     families = all_families().values()
     columns = [column for family in families for column in (*family.columns, *family.profile)]
@@ -137,11 +137,10 @@ def columns_of_numbers() -> tuple[set[str], set[str]]:
 
 @cache
 def appended_columns(columns: tuple[str, ...]) -> dict[str, Column]:
-    """Return the columns that families of problems may append to files with ``columns``. The keys are the
-    names of the columns.
+    """Return the columns that some families of problems add to files with ``columns``, by column name.
 
-    The families in FIRST append none, because COLUMNS and PROFILE_COLUMNS contain their columns. Returns an
-    empty dictionary unless ``columns`` is COLUMNS or PROFILE_COLUMNS.
+    The families in FIRST add no columns, because COLUMNS and PROFILE_COLUMNS contain their columns already.
+    The dictionary is empty unless ``columns`` is COLUMNS or PROFILE_COLUMNS.
     """
     if columns not in (COLUMNS, PROFILE_COLUMNS):
         return {}

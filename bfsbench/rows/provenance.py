@@ -1,7 +1,7 @@
-"""Make result rows, and record what was measured and where: code, machine, software and commit.
+"""Make result rows. Record which code was measured, and on which machine and software.
 
-Beside a result file ``NAME.csv``, the file ``NAME.runs.jsonl`` has one line of JSON for each run that wrote
-rows to it.
+Beside a result file ``NAME.csv``, the file ``NAME.runs.jsonl`` contains one line of JSON for each run of the
+program that wrote rows to the result file.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ def commit() -> str:
 
 @cache
 def host_columns() -> dict[str, str]:
-    """Return the columns that are equal in every row of this process."""
+    """Return the columns that describe the machine, the software and the commit. They are equal in every row
+    of this process."""
     return {
         "host": platform.node(),
         "host_cpu": f"{cpu_model()} ({os.cpu_count()} cores)",
@@ -147,8 +148,8 @@ def runs_file(rows: Path) -> Path:
 def record_run(rows: Path, origins: Iterable[Mapping[str, str]]) -> None:
     """Append this run to the record of runs beside a result file.
 
-    ``origins`` are the provenance columns of the rows to come, one entry per device. Raises UsageError if the
-    record cannot be written.
+    ``origins`` contains one dictionary per device: the columns of this run's rows that describe the device,
+    the machine and the software. Raises UsageError if the record cannot be written.
     """
     path = runs_file(rows)
     line = json.dumps(describe_run(origins)) + "\n"
@@ -175,7 +176,8 @@ def read_runs(rows: Path) -> list[dict[str, Any]]:
 def describe_run(origins: Iterable[Mapping[str, str]]) -> dict[str, Any]:
     """Return a description of this process's run: its command, time, machine, software and GPUs.
 
-    ``origins`` are the provenance columns of the rows to come, one entry per device.
+    ``origins`` contains one dictionary per device: the columns of this run's rows that describe the device,
+    the machine and the software.
     """
     devices = {origin["gpu_bus_id"]: dict(origin) for origin in origins if origin.get("gpu_bus_id")}
     local, program = platform.node(), Path(sys.argv[0]).name

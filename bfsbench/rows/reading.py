@@ -147,7 +147,7 @@ def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Col
 
 
 def _all_have(num_cells: int, path: Path) -> bool:
-    """Return whether all rows of a CSV file have this number of cells."""
+    """Return whether every row of a CSV file has ``num_cells`` cells."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         return all(len(cells) == num_cells for cells in csv.reader(file))
 
@@ -249,7 +249,7 @@ class KnownRow(Mapping[str, str]):
 
 
 class KnownRows:
-    """All rows that a file has when this object is made.
+    """All rows that a file contains when this object is made.
 
     If the file grows or is replaced later, these rows are still read from the old file.
     """

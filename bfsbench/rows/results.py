@@ -1,9 +1,9 @@
 """Read and write result files: CSV files with one row per measured configuration, flushed to disk as rows are
 made.
 
-Every row is complete by itself. It has the configuration, the outcome, all samples, and where they were
-measured. A process that is killed while it writes leaves at most one unfinished last line. A sweep that
-continues the file removes this line.
+Every row is complete by itself. It contains the configuration, the outcome, all samples, and the machine on
+which they were measured. A process that is killed while it writes leaves at most one unfinished last line. A
+sweep that continues the file removes this line.
 """
 
 from __future__ import annotations
@@ -44,9 +44,8 @@ OTHER_SUFFIXES = (LEVELS_SUFFIX, CEILINGS_SUFFIX, COUNTERS_SUFFIX)
 
 
 def axes_of(row: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values of a row that identify its point (configuration). They equal
-    ``tuple(point.axes().values())``.
-    """
+    """Return the values of a row that identify its point (configuration), in the order of the columns
+    AXES."""
     return tuple(row[name] for name in AXES)
 
 
@@ -206,7 +205,8 @@ def _is_header(names: Sequence[str], columns: Sequence[str]) -> bool:
 
 @contextmanager
 def _readable(name: str) -> Iterator[None]:
-    """Return a context manager that raises InputError if its ``with`` block cannot read the file ``name``."""
+    """Return a context manager for reading the file ``name``. If the file cannot be read in its ``with``
+    block, it raises InputError."""
     try:
         yield
     except OSError as error:
@@ -243,8 +243,8 @@ def _header(lines: Iterator[list[str]], name: str, columns: Sequence[str], kind:
 
 
 def read_rows(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT_FILE) -> list[dict[str, str]]:
-    """Return all rows of a result file as text. The file may also be of another ``kind``, with the given
-    ``columns``.
+    """Return all rows of a result file as text, or of another CSV file with the given ``columns``. ``kind``
+    names the kind of file in error messages.
 
     Missing columns of ADDED are filled in. Raises InputError if the file cannot be read, has other columns,
     or has a row of another length.

@@ -31,18 +31,19 @@ def adopt_orphans() -> None:
     """Make this process the parent of all descendants whose own parents end.
 
     Call this only in a process whose only background processes are entries (programs of other authors). The
-    function ``left_by`` takes every other background process for a process that an entry has left.
+    function ``left_by`` assumes that an entry has left every other background process.
     """
     if ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0:
         _adopting.add(os.getpid())
 
 
 def left_by(pid: int, mark: str, kept: Iterable[int]) -> list[int]:
-    """Returns the ids of the living processes that the program ``pid`` has left, without the program itself.
+    """Returns the ids of the living processes that the program ``pid`` has left behind, without the program
+    itself.
 
-    These are the descendants of the program, and all processes in whose environment the value of MARK begins
-    with ``mark``. If the calling process adopts orphans, all its descendants are included too, except the
-    programs in ``kept`` and their descendants.
+    These processes are the descendants of the program, and all processes in whose environment the variable
+    MARK has a value that begins with ``mark``. If the calling process adopts orphans, its own descendants are
+    included too, except the programs in ``kept`` and their descendants.
     """
     tree = _tree()
     found = {*_below(pid, tree), *_marked(f"{MARK}={mark}".encode(), tree)}

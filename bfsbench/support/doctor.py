@@ -106,8 +106,8 @@ def needed_packages() -> list[str]:
 
 
 def python_packages() -> Check:
-    """Check the packages that bfsbench always needs. Returns the result, which also has the version of
-    Python."""
+    """Check the packages that bfsbench always needs. Returns the result, which lists their versions and the
+    version of Python."""
     versions, absent = [f"Python {platform.python_version()}"], []
     for name in needed_packages():
         try:

@@ -65,9 +65,9 @@ class UsageError(BfsbenchError):
 class OptionError(UsageError):
     """Raised if an option contradicts another option or has a wrong value.
 
-    In ``text``, ``{name}`` is replaced by the keyword argument ``name`` if there is one. Otherwise ``{name}``
-    is replaced by the spelling of the option ``name``. The message spells options as Python arguments, and
-    ``on_command_line`` spells them ``--name``.
+    The error has two messages: the normal message spells options as Python arguments, and ``on_command_line``
+    spells them ``--name``. In ``text``, ``{name}`` stands for the option ``name``. If there is a keyword
+    argument ``name``, ``{name}`` stands for the value of this argument instead.
     """
 
     def __init__(self, text: str, /, **values: object) -> None:
@@ -106,7 +106,8 @@ class ToolchainError(UsageError):
 
 
 class DeviceError(BfsbenchError):
-    """Raised if a device refuses or fails an operation. The result row records ``status``."""
+    """Raised if an operation on the device fails, or if the device refuses it. ``status`` is the value of the
+    column ``status`` in the result row."""
 
     status = "error"
 

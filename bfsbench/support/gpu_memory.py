@@ -136,8 +136,8 @@ class DeviceArray:
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> object:
-        """Returns a DLPack capsule. ``stream`` is ignored, because no work on the array is pending. Raises
-        BufferError if a copy or another device is asked for."""
+        """Returns a DLPack capsule. ``stream`` is ignored, because all work on the array has completed.
+        Raises BufferError if a copy or another device is asked for."""
         if copy or (dl_device is not None and tuple(map(int, dl_device)) != _FIRST_GPU):
             raise BufferError("the array is shared on the first GPU only, without a copy")
         view: Any = np.asarray(SimpleNamespace(__array_interface__=self.__cuda_array_interface__, array=self))
@@ -170,16 +170,20 @@ _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c
 
 
 def _device_in(capsule: object) -> Any:
-    """Returns the place in a DLPack capsule that names the device, as an array of two integers. Writing to
-    the array changes the device."""
+    """Returns the two integers in a DLPack capsule that name the device, as an array. Writing to the array
+    changes the capsule."""
     name = _capsule_name(capsule)
     place = {b"dltensor": 8, b"dltensor_versioned": 40}[name]  # offsets in the structs of dlpack.h
     return (ctypes.c_int32 * 2).from_address(_capsule_pointer(capsule, name) + place)
 
 
 class _AsIfOnHost:
-    """Gives NumPy the capsule of an array on a GPU, and lets the capsule name the host as its device.
-    ``device`` is the place in the capsule that names the device."""
+    """Gives NumPy a DLPack capsule of an array on a GPU. The capsule names the host as its device, because
+    NumPy refuses arrays on a GPU.
+
+    ``device`` contains the two integers in the capsule that name the device, so that the caller can restore
+    them.
+    """
 
     device: Any
 

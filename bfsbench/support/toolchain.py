@@ -191,8 +191,8 @@ def _digest(path: Path) -> str:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove the work folders that killed processes have left. A process that still builds holds the lock of
-    its record."""
+    """Remove the work folders that killed processes have left. A folder whose process still builds is kept:
+    this process holds the lock of its record."""
     for work in folder.glob("*.work"):
         with suppress(BlockingIOError), storage.locked(work.with_suffix(".json"), wait=False):
             shutil.rmtree(work, ignore_errors=True)
