@@ -526,9 +526,10 @@ class Emulator:
         return report
 
     def note_phases_in(self, records: Buffer) -> None:
-        """Set the buffer by which kernels mark the beginning of a phase, such as a level. Without
-        ``counted``, do nothing. A kernel writes to the element whose index is the number of the phase. These
-        writes are not counted."""
+        """Set the buffer by which kernels mark the beginning of a phase, such as a level. A kernel marks
+        phase i when it writes to element i of the buffer. These writes are not counted. If the emulator was
+        created without ``counted``, do nothing.
+        """
         if self.counted:
             size = records.size * records.dtype.itemsize
             self.runtime.emu_note_phases_at(self.machine, records.pointer, size, records.dtype.itemsize)
@@ -550,8 +551,8 @@ class Emulator:
             self.runtime.emu_set_written(self.machine, words.ctypes.data, words.nbytes)
 
     def _read(self, what: str, kind: Any) -> list[Any]:
-        """Returns a list of what the C++ runtime keeps under the name ``what``, such as ``records``. ``kind``
-        is the ctypes type of an element. Structs stay in the runtime's memory."""
+        """Returns the list called ``what`` of the C++ runtime, such as ``records``. ``kind`` is the ctypes
+        type of an element. Structs in the list refer to the runtime's memory, so they are not copied."""
         self.refuse_if_closed()
         first = ctypes.POINTER(kind)()
         number = getattr(self.runtime, f"emu_{what}")(self.machine, ctypes.byref(first))

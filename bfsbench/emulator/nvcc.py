@@ -187,8 +187,8 @@ def parse(words: Sequence[str]) -> Invocation:
 
 
 def _option(request: Invocation, word: str, left: list[str]) -> None:
-    """Record an option of the command line in ``request``. If its value is the first word of ``left``, this
-    word is removed."""
+    """Record one option of a command line in ``request``. ``word`` is the option, and ``left`` are the words
+    after it. If the option takes the next word as its value, this word is removed from ``left``."""
     name, equals, value = word.partition("=")
     plain = name.lstrip("-")
     name = _SHORT.get(name, name)

@@ -164,8 +164,8 @@ class Runs:
 
     @property
     def failures(self) -> dict[str, int]:
-        """For each error message of a failed kernel: the number of runs with this message, or with one that
-        names other threads."""
+        """Returns the number of runs in which a kernel failed, by error message. Messages that differ only in
+        their threads are counted together, under the first message."""
         return dict(self.failures_by_kind.values())
 
     @property

@@ -340,8 +340,8 @@ def _arithmetic(instruction: _Instruction, statement: _Statement) -> str:
 
 
 def _with_carry(instruction: _Instruction, statement: _Statement) -> str:
-    """Returns C++ code for an instruction that sets or uses the carry. The carry is a variable of the ``asm``
-    statement."""
+    """Returns C++ code for an instruction that sets or uses the carry. In the generated code, the carry is a
+    local variable."""
     if not {*_TYPES, "lo", "hi", "cc"}.issuperset(instruction.modifiers) or not statement.has_carry:
         raise _UnknownError(instruction.name)
     kind = "u" + instruction.type().removeprefix("u")
@@ -445,7 +445,8 @@ _TABLE: dict[str, Callable[[_Instruction, _Statement], str]] = {
 
 
 def is_of_host(statement: str) -> bool:
-    """Returns whether an ``asm`` statement has the host's own assembly code, such as ``rdtsc``."""
+    """Returns whether an ``asm`` statement contains assembly code of the host, such as ``rdtsc``, instead of
+    PTX."""
     return bool(_HOST_OPERAND.search(statement))
 
 

@@ -122,9 +122,9 @@ def _divided(head: list[str], constant: set[str], parts: int, bits: str) -> tupl
     the loop as ``parts`` loops. Returns None if nvcc does not unroll the loop, because its step is not 1 or
     its bound may change.
 
-    ``head`` has the three parts of the loop's head, and ``constant`` has the names of constant arrays. A
-    bound may be an element of a constant array. The generated code then reads it once. The step may be a
-    name, because it may be 1 after inlining. The generated code tests this.
+    ``head`` contains the three parts of the loop's head, and ``constant`` contains the names of constant
+    arrays. A bound may be an element of a constant array. The generated code then reads it once. The step may
+    be a name, because it may be 1 after inlining. The generated code tests this.
     """
     if len(head) != 3:
         return None
@@ -340,9 +340,9 @@ def rewrite_shared(
 ) -> Iterator[Edit]:
     """Yields edits that replace the declarations of shared variables.
 
-    ``numbers`` yields numbers that make the names of helper types unique. ``owner`` returns the name of the
-    ``emu::Kernel`` object to which the variables at a position belong. Raises ToolchainError if a declaration
-    cannot be parsed.
+    ``numbers`` is an iterator of numbers, which make the names of helper types unique. ``owner`` returns the
+    name of the ``emu::Kernel`` object to which the variables at a position belong. Raises ToolchainError if a
+    declaration cannot be parsed.
     """
     for match in _SHARED.finditer(source.mask):
         place = owner(match.start())

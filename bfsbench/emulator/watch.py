@@ -1,8 +1,9 @@
 """Describes faults and costs that the emulator has found in kernels, with their source lines.
 
-The emulator can compile a kernel in two further ways. A watched kernel reports its memory accesses, and their
-faults are found. The warps of a counting kernel run in lockstep, and the work of each memory access is
-counted as a GPU would perform it. Source lines come from the debug information of the compiled library.
+The emulator can compile a kernel in two further ways. A watched kernel reports its memory accesses to the
+runtime, which finds faults such as data races. The warps of a counting kernel run in lockstep, and the work
+of each memory access is counted as a GPU would perform it. Source lines come from the debug information of
+the compiled library.
 """
 
 from __future__ import annotations
@@ -244,8 +245,8 @@ def access(native: NativeRecord, first: int, elements: Mapping[int, int], line: 
     Returns the object.
 
     ``first`` is the runtime's number of the first launch in the trace. In the object, launches are counted
-    from this launch, beginning at 0. ``elements`` has the element size in bytes of each buffer, by its
-    address.
+    from this launch, beginning at 0. ``elements`` contains the element size in bytes of each buffer, by the
+    buffer's address.
     """
     return Access(
         launch=native.launch - first,

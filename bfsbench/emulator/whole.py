@@ -59,8 +59,8 @@ _VOLATILE = re.compile(r"\bvolatile\b")
 
 
 class Preprocessed(SourceText):
-    """The output of the preprocessor for one file. The text of system headers is set aside, and put back at
-    the end."""
+    """The output of the preprocessor for one file. The text of system headers is removed before the
+    translation, and put back at the end."""
 
     def __init__(self, path: Path, output: str) -> None:
         self._hidden: list[str] = []
@@ -112,9 +112,9 @@ def translate_program(path: Path, preprocessed: str, *, unrolls: bool = False) -
     """Translate the preprocessor's output for one file of a program. If ``unrolls``, loops are divided to
     imitate the unrolling of nvcc.
 
-    Returns the C++ code, and whether it uses ``volatile``. In code with ``volatile``, a thread may wait for
-    another thread in a loop without calls. Raises ToolchainError, which names the file and the line, for a
-    construct that cannot be translated.
+    Returns the C++ code, and whether it uses ``volatile``. Code with ``volatile`` must be compiled so that
+    the emulator can interrupt its threads. A thread may wait for another thread in a loop without calls.
+    Raises ToolchainError, which names the file and the line, for a construct that cannot be translated.
     """
     source = Preprocessed(path, preprocessed)
     source.replace(list(_built_in(source)))
@@ -157,9 +157,11 @@ def _built_in(source: Preprocessed) -> Iterator[Edit]:
 
 
 def _prologue(source: Preprocessed, kernel: KernelDefinition, number: int) -> Iterator[Edit]:
-    """Yields edits that insert the first statement of a kernel, and that name its unnamed parameters. Host
-    code launches a kernel by a call of its function. The inserted statement then starts the launch and
-    returns, before the kernel's own body."""
+    """Yields edits that insert a first statement into each kernel, and name the kernel's unnamed parameters.
+
+    Host code launches a kernel by calling its function. The inserted statement then starts the launch and
+    returns before the kernel's own body.
+    """
     names, types = [], []
     opening = source.code.rfind(kernel.parameters + ")", 0, kernel.body.start)
     position = opening
