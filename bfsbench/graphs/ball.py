@@ -56,7 +56,7 @@ def neighbours(offsets: Offsets, indices: Ids, vertices: Ids, most: int | None =
     """Returns the neighbours of ``vertices`` as one array, vertex after vertex, from the CSR arrays
     ``offsets`` and ``indices``.
 
-    With ``most``, only the first ``most`` neighbours of each vertex are taken.
+    If ``most`` is given, only the first ``most`` neighbours of each vertex are returned.
     """
     begins = offsets[vertices].astype(np.int64)
     lengths = np.minimum(offsets[vertices + 1] - begins, most if most is not None else len(indices))

@@ -257,13 +257,14 @@ Stage = Literal["waiting", "downloading", "copying", "converting", "generating"]
 
 
 class Display(Protocol):
-    """A protocol for progress displays. Several threads call its methods."""
+    """A protocol for displays of the progress of fetching graphs. Several threads call its methods."""
 
     def stage(self, name: str, stage: Stage, detail: str = "") -> None:
-        """Show that the graph ``name`` begins a stage."""
+        """Show that a graph enters a stage of the work, such as the download or the conversion."""
 
     def progress(self, name: str, done: int, total: int | None) -> None:
-        """Show how many bytes of the stage are done, of ``total`` bytes if that number is known."""
+        """Show how many bytes of the current stage are done. ``total`` is the number of all bytes, or None if
+        it is unknown."""
 
     def note(self, name: str, text: str) -> None:
         """Show a problem that does not end the stage."""
@@ -339,8 +340,8 @@ class Fetcher:
 
     def _sources(self, dataset: Dataset) -> list[Source]:
         """Returns the sources of a dataset in the order in which to try them. A source whose file is in the
-        cache or in this package comes first. The sources that ``folder`` has follow in the catalogue's order.
-        Without ``folder``, the sources with an address follow instead.
+        cache or in this package comes first. Then follow the sources whose files are in ``folder``, in the
+        catalogue's order. Without ``folder``, the sources with an address follow instead.
         """
         here = files.held(dataset)
         folder = self.folder

@@ -53,7 +53,7 @@ class _About(msgspec.Struct, frozen=True):
 
 
 class PartialFile:
-    """The bytes of the file ``target`` received so far from ``url``."""
+    """An unfinished download: the bytes of the file ``target`` that have been received from ``url``."""
 
     def __init__(self, target: Path, url: str) -> None:
         self._target = target
@@ -182,8 +182,8 @@ def _held_source(dataset: Dataset, source: Source) -> Held | None:
 
 
 def _place(origin: str) -> str:
-    """Returns an address without its protocol, so that an address compares equal with HTTP and with HTTPS.
-    Older records have HTTP addresses of files that the catalogue now gets by HTTPS."""
+    """Returns an address without its protocol. Two addresses that differ only in HTTP and HTTPS then compare
+    equal. Older records have HTTP addresses of files that the catalogue now gets by HTTPS."""
     return origin.removeprefix("https://").removeprefix("http://")
 
 
@@ -300,7 +300,7 @@ def _stamp(path: Path, sha256: str, origin: str = "", taken_from: str = "") -> _
 
 def _read_record(path: Path, folder: Path) -> _Record | None:
     """Returns the record at ``path`` of a verified file in ``folder``. Returns None if the record cannot be
-    read or the file has changed since. The file is then not trusted."""
+    read, or if the file has changed since it was verified."""
     try:
         record = msgspec.json.decode(path.read_bytes(), type=_Record)
         status = (folder / record.file).stat()
@@ -326,15 +326,16 @@ def first_downloads_file() -> Path:
 def first_download(url: str) -> FirstDownload | None:
     """Returns the record of the first download from an address, or None if there is no record.
 
-    Raises InputError if the file of first checksums cannot be read.
+    Raises InputError if the file with the checksums of first downloads cannot be read.
     """
     return _first_downloads(first_downloads_file()).get(url)
 
 
 def remember_download(url: str, sha256: str | None) -> None:
     """Record the checksum of a download from ``url``, which later downloads must match. If ``sha256`` is
-    None, the record of the address is removed. Raises UsageError if the file of first checksums cannot be
-    written."""
+    None, the record of the address is removed. Raises UsageError if the file with the checksums of first
+    downloads cannot be written.
+    """
     if sha256 is None and first_download(url) is None:
         return
     path = first_downloads_file()

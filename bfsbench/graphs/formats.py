@@ -130,8 +130,8 @@ class HeaderLines:
     def look_ahead(self, *comments: str) -> list[str]:
         """Returns the next two lines that are neither blank nor comments, without taking them.
 
-        The list has fewer lines if the file ends before, or if the next 64 MiB have fewer. Raises InputError
-        for a line that is too long to be an edge.
+        The list is shorter if the file, or its next 64 MiB, contain fewer such lines. Raises InputError for a
+        line that is too long to be an edge.
         """
         lines: list[bytes] = []
         unsearched = self._at

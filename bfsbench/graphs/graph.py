@@ -65,7 +65,7 @@ def require(size: Size, name: str, held: int = 0) -> None:
     """Check that there is enough memory to make a graph of this size. Raises NotEnoughMemoryError if there is
     not.
 
-    ``held`` is the number of these bytes that are already allocated.
+    ``held`` is the number of bytes of this graph that are already allocated.
     """
     require_bytes(size.peak_bytes - held, f"{name}: {size.vertices:,} vertices and {size.edges:,} edges")
 
@@ -332,9 +332,9 @@ class Graph:
     def from_networkx(graph: Links, *, weights: WeightPolicy | None = None, name: str = "graph") -> Graph:
         """Returns a Graph made of a NetworkX graph of any class. :meth:`vertex` finds the vertex of a node.
 
-        Weights are the edges' attribute ``weight``, or 1 if it is missing. ``weights`` says whether they are
-        read, as in :meth:`from_scipy`. Raises UsageError if there are no nodes, or if two nodes have the same
-        ``str``. Raises InputError for wrong weights.
+        Weights are the edges' attribute ``weight``, or 1 if it is missing. ``weights`` has the meaning that
+        :meth:`from_scipy` describes. Raises UsageError if there are no nodes, or if two nodes have equal
+        texts (``str``). Raises InputError for wrong weights.
         """
         from bfsbench.graphs import interop
 
@@ -355,9 +355,9 @@ class Graph:
 
         ``source``, ``target`` and ``weight`` name the columns. By default, columns with well-known headings
         (``source``, ``from``, ``src``, ``weight``, ...) are used, or else the first three columns. The ends
-        of edges are ids or names, as in :meth:`from_edges`. ``weights`` says whether weights are read, as in
-        :meth:`from_scipy`. Raises UsageError for missing columns or vertices, and InputError for wrong ids or
-        weights.
+        of edges are ids or names, as in :meth:`from_edges`. ``weights`` has the meaning that
+        :meth:`from_scipy` describes. Raises UsageError for missing columns or vertices, and InputError for
+        wrong ids or weights.
         """
         from bfsbench.graphs import interop
         from bfsbench.graphs.tables import columns_of
@@ -410,9 +410,12 @@ class Graph:
         return made
 
     def in_memory(self) -> Graph:
-        """Returns the graph with the arrays that searches use copied into memory, so that no file backs them.
-        Two attributes that refer to one array still refer to one array. Other arrays, such as weights, are
-        not copied."""
+        """Returns the graph with copies in memory of the arrays that searches use, so that these arrays
+        depend on no file.
+
+        If two attributes refer to one array, they refer to one copy. Other arrays, such as weights, are not
+        copied.
+        """
         copies = {id(array): np.array(array) for array in self.searched.values()}
         copied: dict[str, Any] = {name: copies[id(array)] for name, array in self.searched.items()}
         return replace(self, **copied)
@@ -452,9 +455,8 @@ class Graph:
         return numbers if self.original_ids is None else self.original_ids[numbers]
 
     def vertex(self, published_id: Vertex) -> int:
-        """Returns the vertex number for this id or name in the graph's file. A tuple stands for its ``str``,
-        as in :meth:`from_networkx`. Raises UsageError if no vertex has it.
-        """
+        """Returns the vertex number for this id or name in the graph's file. A tuple, such as a node of a
+        NetworkX graph, is converted to text first. Raises UsageError if no vertex has this id or name."""
         if isinstance(published_id, tuple):
             published_id = str(published_id)
         if self.names is not None:

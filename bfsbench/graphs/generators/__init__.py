@@ -1,7 +1,7 @@
-"""Generates graphs. A graph depends on its specification alone, not on the machine or the number of cores.
+"""Generates graphs. Equal specifications give equal graphs on every machine and any number of cores.
 
-To add a generator, write a function in the module ``kinds``, and decorate it with
-``@partial(Generator, ...)``.
+To add a generator, write a function in the module ``kinds``, and decorate it with ``@partial(Generator,
+...)``.
 """
 
 from collections.abc import Mapping
