@@ -33,7 +33,7 @@ __version__ = "0.2.0"
 
 if sys.platform != "linux":
     _REFUSAL = f"bfsbench needs Linux, this is {sys.platform}: use a Linux container or virtual machine"
-    if PurePath(sys.argv[0]).stem in ("bfsbench", "-m"):  # the command: one line instead of a traceback
+    if PurePath(sys.argv[0]).stem in ("bfsbench", "-m"):  # the command prints one line, not a traceback
         raise SystemExit(_REFUSAL)
     raise ImportError(_REFUSAL)
 

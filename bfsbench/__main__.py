@@ -55,7 +55,7 @@ def main() -> None:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # batch systems end a job by this signal
         cli.main()
-    except KeyboardInterrupt:  # it came before the command line could handle it
+    except KeyboardInterrupt:  # it came before the command line could handle interrupts
         _end(signal.SIGINT, None)
 
 

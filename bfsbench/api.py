@@ -458,7 +458,7 @@ def sweep(
     if source_ids is not None and (kept := [one for one in several if not isinstance(one, str | Path)]):
         if len(several) > 1:
             raise UsageError("source_ids go with one graph, or with graphs that are given by name")
-        graph = as_graph(kept[0])  # another process may know its vertices only by their numbers
+        graph = as_graph(kept[0])  # another process may know the vertices only by number
         choice = replace(choice, given=tuple(map(graph.vertex, choice.given)), published=False)
     names = list(dict.fromkeys(map(_named, several)))
     work = Crossing(names, Axes(chosen, grids, blocks, values, preset), choice)

@@ -3,11 +3,12 @@ differ in their driver: the Python package through which they call NVIDIA's driv
 
 The first half of the module defines the interface of a driver. :mod:`bfsbench.backends.pycuda_driver`
 implements it with PyCUDA, and compiles with nvcc. :mod:`bfsbench.backends.cuda_core_driver` implements it
-with cuda-bindings, compiles with NVRTC, and needs no CUDA toolkit. All work goes to one stream. Methods of a
-driver raise DeviceError or a subclass if NVIDIA's driver fails.
+with cuda-bindings, compiles with NVRTC, and needs no CUDA toolkit. All work goes to one CUDA stream. Methods
+of a driver raise DeviceError or a subclass if NVIDIA's driver fails.
 
-The second half has devices, modules, kernels, buffers, signals, and the encoding of kernel arguments. A host
-thread that waits for the GPU spins, because a level of a search is shorter than the time to wake a thread.
+The second half implements devices, modules, kernels, buffers and signals, and encodes kernel arguments. A
+host thread that waits for the GPU spins, because a level of a search is shorter than the time to wake a
+thread.
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ class Function(Protocol):
 
 @dataclass(frozen=True)
 class Binary:
-    """A compiled ``.cu`` file that the driver has loaded."""
+    """A ``.cu`` file after compilation, loaded by the driver."""
 
     cubin: bytes | None
     """The cubin from which the file was loaded. None if the driver has linked the file."""

@@ -85,8 +85,7 @@ def compile_source(
 
 
 def _linked(source: Path, defines: Mapping[str, Define], appended: str, arch: str) -> ObjectCode:
-    """Compile a file whose kernels launch kernels. Returns its code, linked with the device part of CUDA's
-    runtime."""
+    """Compile a file whose kernels launch kernels. Returns its code, linked with CUDA's device runtime."""
     try:
         load_nvidia_dynamic_lib("nvJitLink")
         runtime = find_static_lib("cudadevrt")
@@ -196,7 +195,7 @@ class CoreFunction:
             if status:
                 raise _error(cuda.CUresult(status))
 
-        # the driver gets addresses of these objects
+        # the driver reads these objects at each launch, so they must not be freed
         launch.__dict__["keep_alive"] = (keep_alive, parameters, size)
         return launch
 
@@ -243,7 +242,7 @@ class CoreDriver:
         if _checked(cuda.cuDeviceGetCount()) == 0:
             raise DeviceError("no CUDA device is visible")
         self._device = _checked(cuda.cuDeviceGet(0))
-        # this may fail if another library uses the context, which does no harm
+        # This call may fail if another library uses the context. The failure does no harm.
         cuda.cuDevicePrimaryCtxSetFlags(self._device, cuda.CUctx_flags.CU_CTX_SCHED_SPIN)
         _checked(cuda.cuCtxSetCurrent(_checked(cuda.cuDevicePrimaryCtxRetain(self._device))))
         pending = cuda.CUlimit.CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT

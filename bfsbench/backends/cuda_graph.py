@@ -1,7 +1,7 @@
 """Captures kernel launches as a CUDA graph, which the host launches as a whole.
 
 Launching a CUDA graph takes the host less time than launching its kernels one by one. PyCUDA does not wrap
-CUDA graphs. So this module calls NVIDIA's driver through ctypes, for both backends of a GPU.
+CUDA graphs. So this module calls NVIDIA's driver through ctypes, for both GPU backends.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def in_child(work: Callable[[Callable[[], None]], _T], step: Callable[[], None] 
     except (EOFError, ConnectionError):
         kind = "no result"
     finally:
-        if kind == "step":  # interrupted: the child's result is not wanted any more
+        if kind == "step":  # after an interrupt, the result is no longer needed
             os.kill(child, signal.SIGKILL)
         receiver.close()
         _, status = os.waitpid(child, 0)
@@ -77,7 +77,7 @@ def _answer(sender: Any, work: Callable[[Callable[[], None]], object]) -> None:
     def send(message: tuple[str, object]) -> None:
         try:
             sender.send(message)
-        except ConnectionError:  # the parent is gone
+        except ConnectionError:  # the parent process has ended
             os._exit(1)
 
     try:

@@ -224,7 +224,7 @@ NOISY = 1.1
 SLOW_START = 1.25
 """The start is called slow if the first sample is more than this many times the slowest later sample."""
 CLOCK_MOVES = 1.05
-"""A warning is given if the fastest clock is more than this many times the slowest clock."""
+"""A warning is given if the highest clock frequency is more than this many times the lowest one."""
 
 
 def advise(samples: Samples, machine: Machine) -> list[str]:

@@ -1,8 +1,8 @@
 """Declare the measuring options of a sweep, such as the number of repeats. Each option is one field of
 ``Method``.
 
-The options of commands, their checks and their ``--help`` are generated from these declarations. The keyword
-arguments of :func:`bfsbench.sweep` and a table in the documentation are generated from them, too.
+From these declarations, bfsbench generates the options of commands, their checks, their ``--help``, the
+keyword arguments of :func:`bfsbench.sweep`, and a table in the documentation.
 """
 
 from __future__ import annotations
@@ -264,7 +264,7 @@ class Method:
     def said(self, rule: str) -> str:
         """Return the text of the column ``method`` for a result row.
 
-        ``rule`` is a word that says how samples from several sources are ordered, such as
+        ``rule`` is a word that says how searches from different sources followed each other, such as
         ``sources=alternating``.
         """
         return f"{self.words} {rule}".strip()

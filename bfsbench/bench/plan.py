@@ -68,10 +68,10 @@ def check_source(graph: Graph, source: int) -> int:
 
 
 def _listed(given: Iterable[Vertex], published: bool) -> tuple[Vertex, ...]:
-    """Return the given sources as a tuple. They are vertex numbers. If ``published`` is true, they may also
-    be names from the graph's file.
+    """Return the given sources as a tuple. Sources are vertex numbers or, if ``published`` is true, ids or
+    names from the graph's file.
 
-    Raises UsageError for any other value, for a text instead of a list, and if there are no sources.
+    Raises UsageError for any other value, for a text instead of a list, and for an empty list.
     """
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise UsageError(f"sources are given in a list, not as {given!r}")
@@ -107,10 +107,11 @@ class SourceChoice:
         seed: int,
         published: bool = False,
     ) -> SourceChoice:
-        """Return the SourceChoice for one family of problems. By default one source is chosen by ``seed``.
+        """Return the SourceChoice for one family of problems. ``given`` are the sources to search from, and
+        ``count`` is the number of sources that ``seed`` chooses. By default one source is chosen.
 
-        Raises UsageError if ``given`` or ``count`` is given for a family that does not allow it, if both are
-        given, and for values in ``given`` that are not vertices.
+        Raises UsageError if the family does not allow ``given`` or ``count``, if both are set, and for values
+        in ``given`` that are not vertices.
         """
         if not family.from_sources:
             if given is not None or (count is not None and not family.draws_sources):
@@ -159,7 +160,8 @@ class Batch:
 
 @dataclass(frozen=True)
 class Setting:
-    """The graphs, the backend and the device's limits, which are known when a sweep begins to measure."""
+    """The facts that are known when a sweep begins to measure: the graphs, the backend and the device's
+    limits."""
 
     graphs: Mapping[str, Graph]
     backend: str
@@ -320,10 +322,10 @@ def plan(
 
 
 def chosen_variants(names: Sequence[str], family: str | None = None) -> list[type[Variant]]:
-    """Return the variants of these names or aliases. The name ``all`` stands for all variants that can run
-    here.
+    """Return the variants of these names or aliases. The name ``all`` stands for all variants of one family
+    that can run here.
 
-    ``all`` is limited to the family given, or else to the family of the first name. Raises UsageError for an
+    This family is ``family`` or, if it is None, the family of the first name. Raises UsageError for an
     unknown name, for a variant of another family, and for a variant that cannot run here.
     """
     named = [find(name) for name in names if name != "all"]

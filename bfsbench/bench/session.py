@@ -44,8 +44,8 @@ class Session:
         self.device: Device | None = open_device(backend, schedule_seed) if backend else None
         self._graph: Graph | None = None
         self._copy: Graph | None = None
-        """A copy of the graph in memory that no other process can access. It is made when a program of other
-        authors first needs the graph. Such a program gets this copy."""
+        """A private copy of the graph in memory for entries (programs of other authors), which may overwrite
+        it. It is made when an entry first needs the graph."""
         self._on_device: DeviceGraph | None = None
         self._problems: OrderedDict[tuple[str, int | None], Problem] = OrderedDict()
         self._other_sources: dict[str, list[int]] = {}
@@ -101,9 +101,8 @@ class Session:
         return self._problems[key]
 
     def time(self, variant: Variant, problem: Problem, method: Method) -> Timing:
-        """Check and time a variant that ``build`` returned. Returns the Timing. Raises WrongResultError and
-        DeviceError.
-        """
+        """Check and time a variant that ``build`` returned. Returns the Timing. Raises WrongResultError if an
+        answer is wrong, and DeviceError if the device fails."""
         ((timing,), _rule) = self._timings(variant, [problem], method, lambda place: None)
         return timing
 
@@ -212,7 +211,8 @@ class Session:
         """Return the rows of the level profile of a measured point. The list is empty if its family of
         problems, or its variant, has no profile.
 
-        ``row`` is the point's result row. Raises WrongResultError and DeviceError.
+        ``row`` is the point's result row. Raises WrongResultError if an answer is wrong, and DeviceError if
+        the device fails.
         """
         self._graph_of(point)
         variant = self._build(point)
@@ -224,7 +224,8 @@ class Session:
     def trace(self, point: Point) -> KernelTimes:
         """Return the times of the kernels of one run of a measured point.
 
-        Later launches of this process may be slower. Raises WrongResultError, DeviceError and ToolchainError.
+        Later launches of this process may be slower. Raises WrongResultError if an answer is wrong,
+        DeviceError if the device fails, and ToolchainError if the tracer's package is missing.
         """
         self._graph_of(point)
         variant = self._build(point)
@@ -270,7 +271,7 @@ class Session:
             columns = timing_columns(timing) | problem.columns(min(timing.search_ms))
             columns["parents_ms"] = ""
             if method.parents:
-                if len(points) > 1:  # the last search was from another source
+                if len(points) > 1:  # searches from different sources alternate
                     sample(problem.run(variant), variant.clock())
                 columns["parents_ms"] = f"{self.paths(variant, problem).milliseconds:.6f}"
             if points[0].backend == "cpu":

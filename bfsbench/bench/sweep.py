@@ -51,7 +51,7 @@ class Output:
         self.path = path
         self._replaced: set[Identity] = set()
         self._origins: Sequence[Mapping[str, str]] = ()
-        """The provenance columns of the rows to come, until this run is recorded."""
+        """The columns that describe the devices of this run. Empty after the run has been recorded."""
         self._results: ResultWriter | None = None
         self._profiles: ResultWriter | None = None
         if path is None:

@@ -131,7 +131,7 @@ class Space:
         return {axis.name: axis.values[index] for axis, index in zip(self.axes, configuration, strict=True)}
 
     def point(self, configuration: Configuration, source: int | None) -> Point:
-        """Return the point that stands for a configuration and the source vertex ``source``."""
+        """Return the point (a configuration with a source) to measure."""
         values = self.values(configuration)
         grid, block = (_whole(values.pop(name, None)) for name in ("grid", "block"))
         knobs = tuple((name, value) for name, value in values.items() if value is not None)
@@ -164,9 +164,8 @@ def _whole(value: KnobValue | None) -> int | None:
 
 
 def with_launches(axes: Axes, limits: Limits | None) -> Axes:
-    """Return ``axes`` with grids and blocks. If grids or blocks are missing, they get values to try on a
-    device of these limits. If ``limits`` is None, ``axes`` is returned unchanged.
-    """
+    """Return ``axes`` with grids and blocks. If ``axes`` has no grids or no blocks, the function adds values
+    to try on a device with these limits. If ``limits`` is None, ``axes`` is returned unchanged."""
     if limits is None:
         return axes
     counts = [limits.num_multiprocessors * factor for factor in BLOCKS_PER_MULTIPROCESSOR]
@@ -348,10 +347,8 @@ class Tuning:
     points: int | None = None
     minutes: float | None = None
     compared_from: int | None = None
-    """The number of sources from which configurations are compared. None compares them from all sources.
-
-    The fastest configuration is then measured from all other sources.
-    """
+    """The number of sources from which configurations are compared. None stands for all sources. Afterwards,
+    the fastest configuration is measured from the remaining sources."""
     space: Space = field(init=False)
     """The space of configurations, set when the tuning begins."""
     chosen: Sequence[int | None] = ()

@@ -77,9 +77,8 @@ class Runner(Protocol):
     """The device that runs the points, known after ``start``. None if only host programs can run."""
 
     def start(self) -> object:
-        """Start the runner unless it runs already. Raises BfsbenchError if there is no device, or no worker
-        process that could use it.
-        """
+        """Start the runner unless it runs already. Raises BfsbenchError if no worker process can be started,
+        or if no worker process can open its device."""
 
     def origins(self) -> list[dict[str, str]]:
         """Return one dictionary per device: the columns of the runner's result rows that describe the device,
@@ -91,7 +90,7 @@ class Runner(Protocol):
         """
 
     def close(self) -> None:
-        """Let idle worker processes end by themselves."""
+        """Let worker processes that are idle close their devices and end."""
 
     def stop(self) -> None:
         """End all processes, whether they are idle or not."""
@@ -124,7 +123,7 @@ FIRST_TURN = (
     *("prepare_ms", "compile_ms", "preprocess_ms", "parents_ms", "energy_j", "power_w"),
     *("kernel_ms", "kernel_launches"),
 )
-"""If points are measured in rounds, these columns of a row have the values of the point's first round."""
+"""Columns that have the values of a point's first round, if points are measured in rounds."""
 
 
 UNDECIDED = "undecided"
@@ -274,7 +273,7 @@ def serve() -> None:
     pipe = Pipe(Connection(os.dup(0)))
     with Path(os.devnull).open("rb") as nothing:
         os.dup2(nothing.fileno(), 0)  # programs that this process starts must not read requests
-    with contextlib.suppress(EOFError, ConnectionError):  # the parent is gone
+    with contextlib.suppress(EOFError, ConnectionError):  # the parent process has ended
         backend, schedule_seed = json.loads(pipe.receive(0)[1])
         try:
             session = Session(backend, schedule_seed)

@@ -99,11 +99,12 @@ def is_loopback(address: str) -> bool:
 
 
 def runner_maker(method: Method, tell: Tell) -> Callable[[str | None], Runner]:
-    """Return a function that makes the runner of a sweep for a backend. The backend None stands for host
-    programs only.
+    """Return a function that takes the name of a backend and returns a runner for a sweep. A backend of None
+    stands for host programs only.
 
     ``method.cluster`` says where searches run. If it is None, they run in one process on this machine.
-    ``tell`` is called with lines for the user. Raises UsageError and ToolchainError.
+    ``tell`` is called with lines for the user. Raises UsageError for a wrong option, InputError for invalid
+    certificates, and ToolchainError if Dask is not installed.
     """
     if method.cluster is None:
         from bfsbench.bench.worker import Worker

@@ -86,8 +86,8 @@ class Certificates:
 
 
 def security_in(folder: str | None) -> Security | None:
-    """Return Dask's Security object made of the folder that the option ``--tls`` names. Returns None if the
-    option is not given.
+    """Return Dask's Security object with the certificates in the folder that the option ``--tls`` names.
+    Returns None if the option is not given.
 
     Raises InputError if a file is missing or invalid, or if other users can read the key.
     """
@@ -136,7 +136,7 @@ def _certificate(
 ) -> Certificate:
     """Return a certificate of a public key, signed by ``signer``.
 
-    Without an issuer, the certificate is the authority's own, which is signed by itself.
+    Without an issuer, the result is the authority's own certificate, which the authority signs itself.
     """
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes

@@ -211,10 +211,10 @@ def no_scheduler(address: str, security: Security | None) -> UsageError:
 
 
 def require_access_control(address: str, insecure: bool, tell: Tell) -> None:
-    """Check that a scheduler uses certificates, or that it can be reached from this machine only. Its address
-    shows this. Raises OptionError otherwise.
+    """Check that a scheduler uses certificates, or that only this machine can reach it. The scheduler's
+    address shows both properties. Raises OptionError if neither holds.
 
-    If ``insecure`` is true, a warning is passed to ``tell`` instead of the error.
+    If ``insecure`` is true, a warning is passed to ``tell`` instead of raising the error.
     """
     if address.startswith("tls://") or is_loopback(address):
         return

@@ -445,7 +445,8 @@ class Cluster:
     def start(self) -> Members:
         """Connect to the scheduler, wait for the workers, and check that they are compatible.
 
-        Raises UsageError and ClusterError.
+        Raises UsageError if the scheduler or the workers cannot be started or reached, or if the workers
+        differ too much. Raises ClusterError if too few workers join.
         """
         if self._members is not None:
             return self._members
@@ -464,7 +465,8 @@ class Cluster:
         """Start workers, unless they run already, and connect to their scheduler.
 
         Returns Dask's client, and the number of workers that were started or submitted, or 1 if the workers
-        run already. Raises UsageError, InputError and ToolchainError.
+        run already. Raises UsageError if the scheduler or the workers cannot be started or reached,
+        InputError for a malformed file of settings, and ToolchainError if a package is missing.
         """
         with undisturbed(), Wait(starting(self.place), self.tell).beside():
             backend = self.equipment.backend
@@ -501,9 +503,8 @@ class Cluster:
         return [member.introduction.origin() for member in self.start().present.values()]
 
     def run(self, points: Sequence[Point], graphs: Graphs, method: Method) -> Iterator[Measured]:
-        """Yield the outcome of each point (configuration), which any worker may run. Raises ClusterError if
-        no worker is left.
-        """
+        """Yield the outcome of each point (configuration). The points are spread over all workers. Raises
+        ClusterError if no worker is left."""
         members = self.start()
         assert self.client is not None
         yield from Dispatch(self.client, members, self.equipment, points, graphs, method)
@@ -577,8 +578,8 @@ def examine(place: Place, security: Security | None, tell: Tell, insecure: bool)
     """Ask every worker of a cluster for its properties, and return what was found.
 
     ``tell`` is called with lines about waiting and with warnings. If other machines can reach the cluster and
-    it has no certificates, ``insecure`` must be true. Raises UsageError and BfsbenchError if no worker can be
-    reached.
+    it has no certificates, ``insecure`` must be true. Raises UsageError if the scheduler or the workers
+    cannot be started or reached. Raises BfsbenchError if the workers do not answer in time.
     """
     cluster = Cluster(place, Equipment("auto", 0), True, tell, security, insecure)
     try:

@@ -54,7 +54,8 @@ class Introduction:
 
 @dataclass(frozen=True)
 class Assignment:
-    """A task for a Dask worker: points (configurations) of one graph, which it times in rotation."""
+    """A task for a Dask worker: points (configurations) of one graph. The worker takes their samples in
+    turn."""
 
     key: str
     topic: str
@@ -106,9 +107,8 @@ class Station:
         return self._worker
 
     def graph(self, name: str) -> Graph:
-        """Return a graph by its full name. The graph is fetched if it is not on this machine. Raises
-        BfsbenchError.
-        """
+        """Return a graph by its full name. If the graph's file is not on this machine, it is downloaded
+        first. Raises BfsbenchError if the graph cannot be fetched or loaded."""
         if self._graph is None or self._graph[0] != name:
             request = resolve(name)
             dataset = request.dataset

@@ -74,8 +74,11 @@ def _installed() -> Path | None:
 
 
 def _wrap(headers: Path, wrappers: Path) -> None:
-    """Write a wrapper for each header in a folder. The wrapper undefines the macros of nvcc, includes the
-    header, and restores the macros."""
+    """Write a wrapper for each of NVIDIA's headers in a folder.
+
+    The compiler is not nvcc, so the wrapper undefines the macros that mark nvcc, includes the header, and
+    restores the macros.
+    """
     wrappers.mkdir(parents=True, exist_ok=True)
     for header in headers.iterdir():
         if not header.is_file():
@@ -136,7 +139,7 @@ _STEPS = {
     **dict.fromkeys(("-c", "-dc", "-dw"), "compile"),
     **{"-E": "preprocess", "-M": "depend", "-MM": "depend", "-lib": "archive", "-dlink": "device-link"},
 }
-"""For each option that ends the work early: the last step that is done."""
+"""The last step that is done, by the option that ends the work early."""
 _IGNORED = (
     "lineinfo generate-line-info extended-lambda expt-extended-lambda expt-relaxed-constexpr use_fast_math "
     "G device-debug res-usage resource-usage dlto keep m64 w disable-warnings restrict ewp shared-cudart v "
@@ -310,8 +313,8 @@ def _link(request: Invocation, files: Sequence[str], runtime: Path) -> None:
 
 
 def _folder_for_loader(runtime: Path) -> Path:
-    """Returns a folder in the cache for the search path of programs. It links to the runtime, under the name
-    that the dynamic loader looks for."""
+    """Returns a folder in the cache in which programs find the runtime library. The folder contains a link to
+    the library, under the name that the dynamic loader looks for."""
     from elftools.elf.elffile import ELFFile
 
     with runtime.open("rb") as file:

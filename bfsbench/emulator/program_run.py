@@ -53,8 +53,8 @@ class HostFinding:
 
 
 _STREAMS = {-1: "", 0: " in the default stream"}
-"""What findings say instead of a stream's number, which the class Streams in runtime/streams.h gives. The
-number -1 stands for the host."""
+"""The words for some streams in messages, by the numbers that the class Streams in runtime/streams.h assigns.
+The number -1 stands for the host."""
 _ACTS = {"cudaFree": "frees", "cudaFreeAsync": "frees", "cudaMallocAsync": "allocates"}
 
 

@@ -105,7 +105,7 @@ _SPACES = ("buffer", "shared memory", "__device__ variables", "no buffer", "arra
 _PAGE = 4096
 """Addresses below this number come from a null pointer."""
 DECLARATIONS = {"race": "benign race", "uninitialised read": "benign unwritten"}
-"""For each kind of fault: the words in a comment that declare a fault of this kind benign."""
+"""The words in a comment that declare a fault benign, by the kind of fault."""
 _BETWEEN_STORES = "benign race between stores"
 """The words in a comment that declare races between stores benign, but not races between a store and a
 load."""

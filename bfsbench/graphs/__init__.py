@@ -1,3 +1,2 @@
-"""Contains the code for graphs: the catalogue, downloads, file formats, generators, conversion, and the cache
-on disk.
-"""
+"""The code for graphs: the catalogue, downloads, file formats, generators, conversion, and the cache on
+disk."""

@@ -129,8 +129,8 @@ def build_graph(
     none = np.empty(0, np.int32)
     edges = replace(edges, sources=none, targets=none, weights=None)  # this frees the arrays of the edges
     if plan.mirror and plan.drop_duplicates:
-        # A list that holds both arcs of its edges keeps one arc per edge before it is mirrored. Arcs that
-        # would be dropped afterwards then take no memory.
+        # If a list contains both arcs of its edges, one arc per edge is kept before reverse arcs are added.
+        # Arcs that would be dropped later then take no memory.
         sources, targets = np.minimum(sources, targets), np.maximum(sources, targets)
         rows = _without_duplicates(_group(sources, targets, num_vertices, name, replace(plan, mirror=False)))
         sources, targets = _row_of_each(rows), rows.columns

@@ -57,8 +57,8 @@ class Patience:
     read_timeout: float = 60.0
     """Longest time without data during a transfer."""
     slowest: float = 1024.0
-    """Bytes per second that must arrive on average after ``read_timeout``. A file's size thereby limits the
-    time of its transfer."""
+    """Bytes per second that must arrive on average after ``read_timeout``. So the time of a transfer is
+    limited by the file's size."""
     attempts: int = 6
     """The download from an address fails after this number of failures in a row without a new byte."""
     first_pause: float = 1.0
@@ -73,7 +73,8 @@ class Patience:
 
 @dataclass(frozen=True)
 class Transfer:
-    """Downloads files. All downloads of one command share its limits and its stop event."""
+    """Downloads files. One command makes all its downloads with one Transfer, so they share its limits and
+    its stop event."""
 
     patience: Patience = field(default_factory=Patience)
     stop: threading.Event = field(default_factory=threading.Event)
@@ -148,7 +149,8 @@ class Transfer:
         except (requests.ConnectionError, requests.Timeout, urllib3.exceptions.HTTPError) as error:
             raise _InterruptedError(_reason(error), nowhere=_is_nowhere(error)) from error
         except (OSError, ValueError) as error:
-            # All other errors of requests, of redirects to bad addresses, and of this machine's certificates.
+            # All other errors of the package requests, such as a redirect to a bad address, and errors of
+            # this machine's certificates.
             raise UnavailableError(f"{url}: {_reason(error)}") from error
 
     def _receive(

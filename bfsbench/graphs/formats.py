@@ -54,7 +54,7 @@ class Header:
     layout: Layout
     num_vertices: int | None = None
     num_entries: int | None = None
-    """Number of edge lines, or of listed neighbours, that the file must hold."""
+    """Number of edge lines or of listed neighbours that the file must contain."""
     orientation: Orientation = "directed"
     dialect: Dialect | None = None
     """The separator and the columns of an edge list. None for other formats."""
@@ -344,12 +344,12 @@ def first_look(
 
 
 def count_entries(path: Path, format_name: str | None = None) -> tuple[int | None, int]:
-    """Returns the number of vertices, or None if the header does not have it, and the approximate number of
-    entries.
+    """Returns the number of vertices in a file, or None if the header does not state it, and the approximate
+    number of entries.
 
-    Entries are edges, or listed neighbours. If the header does not have their number, it is estimated from
-    the file's first block or from its size. Raises UsageError for an unknown format, and InputError if the
-    file cannot be read or recognised.
+    An entry is an edge or a listed neighbour. If the header does not state the number of entries, it is
+    estimated from the file's first block or from the file's size. Raises UsageError for an unknown format,
+    and InputError if the file cannot be read or recognised.
     """
     _, form = format_of(path, format_name)
     if form.read_table is not None:

@@ -1,8 +1,8 @@
 """Defines the two forms of a graph on the host: an edge list as read or generated, and the arrays for
-searching. If the graph's file has words instead of numbers, a graph also has the names of its vertices.
+searching. If the graph's file contains words instead of numbers, the graph keeps the names of its vertices.
 
-The module also estimates how much memory it takes to build a graph. An estimate sums the arrays that are
-alive at the peak of a conversion. It is compared with the memory that the machine and its limits leave
+The module also estimates how much memory it takes to build a graph. An estimate adds up the arrays that exist
+at the peak of a conversion. It is compared with the available memory of the machine and the process
 (:func:`bfsbench.support.machine.available_memory`).
 """
 

@@ -62,7 +62,8 @@ class Counted(ABC):
 
     name: ClassVar[str] = "search"
     level_name: ClassVar[str] = "level"
-    """What users call the whole, and one level of it."""
+    """The words for users: ``name`` for the whole search or program, and ``level_name`` for one level of
+    it."""
 
     @property
     @abstractmethod
@@ -71,13 +72,13 @@ class Counted(ABC):
 
     @property
     def subject(self) -> str:
-        """A line that names what several searches have in common, or the program."""
+        """A line that names what several searches in one report share. For a program, it is the title."""
         return self.title
 
 
 @dataclass(frozen=True)
 class ProgramCounters(Counted):
-    """The counters of one run of a CUDA program, where each launch counts as a level."""
+    """The counters of one run of a CUDA program. Each launch of a kernel counts as a level."""
 
     program: str
     """The name of the program's first source file."""
@@ -104,7 +105,7 @@ class Counters(Counted):
 
     @property
     def subject(self) -> str:
-        """A line that names the graph and the source."""
+        """A line that names the graph and the source, which the searches in one report share."""
         axes = self.point.axes()
         return f"{axes['graph']}, source {axes['source']}" if axes["source"] else str(axes["graph"])
 

@@ -45,10 +45,10 @@ class Point:
 
 @lru_cache  # cached, because a large file repeats few names
 def row_name(locator: str) -> str:
-    """Return the name of a graph in rows. For a file this is its name without the folder.
+    """Return the name that the graph with this locator has in rows. A file has its name without the folder.
 
-    Older rows have the path as the user typed it. A name that spreadsheets would take for a formula begins
-    with ``./`` in rows.
+    Older rows contain the path as the user typed it. If a spreadsheet would take the name for a formula,
+    ``./`` is put in front of it.
     """
     name = given_name(locator).rpartition("/")[2]
     return (

@@ -39,7 +39,7 @@ from bfsbench.support.paths import KERNEL_HEADERS, PACKAGE
 from bfsbench.variants import find
 
 RECORD = PACKAGE / "data" / "commit.txt"
-"""The file in wheels and sdists that names the commit they were made from."""
+"""A file in wheels and sdists. It names the commit from which they were made."""
 
 
 _GPU_FACTS = (

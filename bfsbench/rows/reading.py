@@ -110,7 +110,8 @@ def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Col
     columns: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in header if name not in leave_out}
     ends_empty = False
     types: dict[str, str | type[object]] = {name: "float64" if name in numbers else object for name in header}
-    # pandas reads one byte of other cells. Without these cells it would not notice rows that are too long.
+    # Of the columns to leave out, pandas reads one byte per cell. Otherwise it would not notice rows that are
+    # too long.
     types |= {name: "S1" for name in header[:-1] if name in leave_out}
     try:
         with warnings.catch_warnings():
@@ -276,7 +277,8 @@ class KnownRows:
         return (KnownRow(self, number) for number in range(len(self)))
 
     def values(self, *names: str) -> Iterator[tuple[str, ...]]:
-        """Yield the texts of these columns for each row. The names must be in _BRIEF."""
+        """Yield the texts of the columns ``names`` for each row. These columns must be kept in memory
+        (_BRIEF)."""
         return zip(*(self.texts[name] for name in names), strict=True)
 
     def taken(self, numbers: Sequence[int], header: Sequence[str]) -> KnownRows:

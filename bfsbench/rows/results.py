@@ -136,8 +136,7 @@ class ResultWriter:
 
     def keep_only(self, wanted: Callable[[Mapping[str, str]], bool]) -> None:
         """Keep only the rows for which ``wanted`` returns true. If any row is dropped, a new file replaces
-        the file.
-        """
+        the old file."""
         kept = [number for number, row in enumerate(self.rows) if wanted(row)]
         if len(kept) < len(self.rows):
             self._rewrite(self.rows.lines(kept), kept)

@@ -1,2 +1,1 @@
-"""Contains the code on which all other packages depend: errors, files, the machine, compilers and native
-libraries."""
+"""The code on which all other packages depend: errors, files, the machine, compilers and native libraries."""

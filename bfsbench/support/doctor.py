@@ -60,7 +60,7 @@ class Check:
     fix: str = ""
     """The command that installs or repairs the checked part. Empty if ``state`` is ok."""
     required: bool = True
-    """True if the use of bfsbench that the section describes is not possible without this part."""
+    """True if the section's use of bfsbench is impossible without this part."""
 
 
 @dataclass(frozen=True)

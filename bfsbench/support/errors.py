@@ -145,8 +145,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str], listed_by: str = ""
     """Returns an error for an unknown name, whose message suggests similar names. Upper and lower case count
     as equal.
 
-    If no name is similar, the message names the command ``listed_by``. Its default is ``bfsbench list`` with
-    the plural of ``kind``.
+    If no name is similar, the message names the command ``listed_by``, which lists all names. By default,
+    this command is ``bfsbench list`` with the plural of ``kind``.
     """
     spelt = {candidate.lower(): candidate for candidate in known}
     near = [spelt[key] for key in difflib.get_close_matches(name.lower(), sorted(spelt), n=3, cutoff=0.5)]

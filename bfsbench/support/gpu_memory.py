@@ -26,7 +26,7 @@ _HOST, _FIRST_GPU = (1, 0), (2, 0)
 """Devices as DLPack names them: the number of the type in dlpack.h, and the number of the device."""
 _LEGACY_STREAM = 1
 """DLPack's number for CUDA's legacy default stream. A library that exports an array makes this stream wait
-for pending work on the array. All copies and kernels of bfsbench then wait for the stream."""
+for pending work on the array. bfsbench's copies and kernels then wait for this stream."""
 _OUT_OF_MEMORY = 2
 """The driver's status CUDA_ERROR_OUT_OF_MEMORY."""
 _ALIGNMENT = 16
