@@ -189,8 +189,7 @@ class Members:
 
     def _against(self, newcomer: Introduction) -> str | None:
         """Return the reason why a new worker cannot share a sweep with the present workers, or None if it
-        can.
-        """
+        can."""
         for member in self.present.values():
             if against := objection(member.introduction, newcomer, self.mixed_devices):
                 return against
@@ -239,8 +238,7 @@ class Shares:
 
     def take(self, worker: str) -> Group | None:
         """Remove the next group of points for a worker from the waiting groups, and return it. Returns None
-        if no group is waiting.
-        """
+        if no group is waiting."""
         if not self._waiting.get(self._graph_of.get(worker, "")):
             self.leave(worker)
             others = Counter(self._graph_of.values())
@@ -256,8 +254,7 @@ class Shares:
 
     def give_back(self, *groups: Group) -> None:
         """Put back groups of points of one graph, which were taken but not run. They are the next groups of
-        this graph to be taken.
-        """
+        this graph to be taken."""
         self._waiting[groups[0][0].graph].extendleft(reversed(groups))
 
     def leave(self, worker: str) -> None:
@@ -323,8 +320,7 @@ class Dispatch:
 
     def __iter__(self) -> Iterator[Measured]:
         """Yield the outcome of each point (configuration) as it arrives. Raises ClusterError if no worker is
-        left.
-        """
+        left."""
         while self._shares or self._tickets:
             for member in ask(self.client, self.members.poll):
                 yield from self._lose(member)
@@ -354,8 +350,7 @@ class Dispatch:
 
     def _settle(self, ticket: Ticket) -> Iterator[Measured]:
         """Yield the outcomes of a finished task. If the worker could not run the task, give its points to
-        other workers.
-        """
+        other workers."""
         try:
             answer = ask(self.client, lambda: self._answer(ticket.future))
         except TimeoutError:
@@ -443,10 +438,9 @@ class Cluster:
     _members: Members | None = field(default=None, repr=False)
 
     def start(self) -> Members:
-        """Connect to the scheduler, wait for the workers, and check that they are compatible.
-
-        Raises UsageError if the scheduler or the workers cannot be started or reached, or if the workers
-        differ too much. Raises ClusterError if too few workers join.
+        """Connect to the scheduler, wait for the workers, and check that they are compatible. Raises
+        UsageError if the workers cannot be reached or differ too much, and ClusterError if too few workers
+        join.
         """
         if self._members is not None:
             return self._members
@@ -503,16 +497,15 @@ class Cluster:
         return [member.introduction.origin() for member in self.start().present.values()]
 
     def run(self, points: Sequence[Point], graphs: Graphs, method: Method) -> Iterator[Measured]:
-        """Yield the outcome of each point (configuration). The points are spread over all workers. Raises
-        ClusterError if no worker is left."""
+        """Yield the outcome of each point (configuration). All workers share the points. Raises ClusterError
+        if no worker is left."""
         members = self.start()
         assert self.client is not None
         yield from Dispatch(self.client, members, self.equipment, points, graphs, method)
 
     def close(self) -> None:
         """End the workers that this process started. Workers that were started elsewhere stay, and close
-        their devices.
-        """
+        their devices."""
         client, members = self.client, self._members
         if isinstance(self.place, Running) and client is not None and members is not None:
             from distributed import fire_and_forget
@@ -539,8 +532,7 @@ SAME_AS_HERE = ("python", "version", "commit")
 @dataclass(frozen=True)
 class Findings:
     """The properties of all workers of a cluster and of this machine, and the properties in which they
-    differ.
-    """
+    differ."""
 
     workers: list[dict[str, str]]
     """For each worker its name, its provenance columns, and ``trouble`` if it cannot work."""
@@ -565,8 +557,7 @@ class Findings:
 
 def _difference(name: str, facts: Sequence[Mapping[str, str]]) -> str:
     """Return a line that shows the values of a property and the workers that have each, such as ``driver:
-    580.1 (a, b), 570.2 (c)``. Returns an empty text if all values are equal.
-    """
+    580.1 (a, b), 570.2 (c)``. Returns an empty text if all values are equal."""
     values = Counter(one.get(name, "") for one in facts)
     if len(values) < 2:
         return ""
@@ -578,8 +569,8 @@ def examine(place: Place, security: Security | None, tell: Tell, insecure: bool)
     """Ask every worker of a cluster for its properties, and return what was found.
 
     ``tell`` is called with lines about waiting and with warnings. If other machines can reach the cluster and
-    it has no certificates, ``insecure`` must be true. Raises UsageError if the scheduler or the workers
-    cannot be started or reached. Raises BfsbenchError if the workers do not answer in time.
+    it has no certificates, ``insecure`` must be true. Raises UsageError if no worker can be reached, and
+    BfsbenchError if the workers do not answer in time.
     """
     cluster = Cluster(place, Equipment("auto", 0), True, tell, security, insecure)
     try:
