@@ -246,9 +246,11 @@ def solve(
     family = family_of([find(variant)])
     if source is not None and not family.from_sources:
         instead = ": give a number of random vertices as sources" if family.draws_sources else ""
-        raise UsageError(f"variant {variant} starts from no single source{instead}")
+        raise UsageError(f"variant {variant} does not search from a single source{instead}")
     if sources is not None and not family.draws_sources:
-        raise UsageError(f"sources is for the family closeness: variant {variant} takes source, a vertex")
+        raise UsageError(
+            f"sources is only for the family closeness: variant {variant} takes source, a vertex"
+        )
     number = None if sources is None else positive("sources", sources)
     settings = _spelt(knobs, [find(variant)], solve)
     asked = (graph, variant, source, grid, block, backend, repeats, paths, settings)
@@ -531,6 +533,7 @@ def _kept(graph: Graph) -> GraphName:
     if load_parsed(request).checksum != graph.checksum:
         path.unlink()
         raise UsageError(
-            f"{graph.full_name} cannot be kept for other processes: write it to a file and name that"
+            f"{graph.full_name} cannot be passed to other processes: "
+            "write it to a file, and give the file's name"
         )
     return request

@@ -113,11 +113,11 @@ def test_searches_from_many_sources_say_which() -> None:
     assert bfsbench.solve(graph, "cpu_queue", 1).sources is None
     with pytest.raises(
         UsageError,
-        match="variant cpu_many starts from no single source: give a number of random vertices as sources",
+        match="variant cpu_many does not search from a single source: give a number of random vertices",
     ):
         bfsbench.solve(graph, "cpu_many", source=2)
     with pytest.raises(
-        UsageError, match="sources is for the family closeness: variant cpu_queue takes source"
+        UsageError, match="sources is only for the family closeness: variant cpu_queue takes source"
     ):
         bfsbench.solve(graph, "cpu_queue", sources=2)
 
@@ -235,7 +235,7 @@ def test_a_sweep_is_heard_and_leaves_no_file(tmp_path: Path, monkeypatch: pytest
         ({"out": "x" * 300 + ".csv"}, "File name too long"),
         ({"out": "a\0.csv"}, "embedded null byte"),
         ({"repeats": 0}, "repeats must be at least 1"),
-        ({"preset": "best"}, "'best' is no preset of knobs"),
+        ({"preset": "best"}, "'best' is not a preset of knobs"),
         ({"W_SZ": 5}, "knob W_SZ belongs to none"),
         ({"repeat": 3}, "unknown argument 'repeat': did you mean repeats"),
         ({"source": 3}, "unknown argument 'source': did you mean sources"),
@@ -291,7 +291,7 @@ def test_vertices_are_whole_numbers(vertex: Any) -> None:
 
 def test_a_graph_that_is_not_what_it_says_is_not_swept() -> None:
     graph = replace(bfsbench.generate("pmpp"), checksum="0")
-    with pytest.raises(UsageError, match="pmpp:directed cannot be kept for other processes"):
+    with pytest.raises(UsageError, match="pmpp:directed cannot be passed to other processes"):
         bfsbench.sweep(graph, "cpu_queue")
 
 

@@ -297,7 +297,7 @@ def test_arrays_on_another_gpu_or_at_odd_places_are_one_line() -> None:
     with pytest.raises(UsageError, match="row_offsets: the array is on GPU 1, but searches run on GPU 0"):
         bfsbench.Graph.from_dlpack(*given(number=1))
     odd = aligned([0, *OFFSETS])[1:]
-    with pytest.raises(UsageError, match="row_offsets: the array begins at no multiple of 16 bytes"):
+    with pytest.raises(UsageError, match="row_offsets: the array does not begin at a multiple of 16 bytes"):
         bfsbench.Graph.from_dlpack(OnGpu(odd), OnGpu(aligned(TARGETS)))
 
 

@@ -188,7 +188,7 @@ def test_counts_that_are_none_are_one_line(counters: Path, tmp_path: Path, count
     bad = written(tmp_path / "bad.counters.csv", [*rows, rows[0] | {"sectors": count}])
     done = bfsbench("compare", counters, bad, check=2)
     (line,) = done.stderr.splitlines()
-    assert line.startswith(f"bfsbench: {bad}: column sectors has what is no whole number")
+    assert line.startswith(f"bfsbench: {bad}: column sectors has a value that is not a whole number")
 
 
 @pytest.mark.parametrize(

@@ -332,7 +332,7 @@ def time_runs(
         energy = measure_energy(run, clock, machine, min(taken.search_ms)) if method.energy else None
         warnings = advise(taken, machine)
         if method.energy and energy is None:
-            warnings.append("energy: unknown, this device has no counter")
+            warnings.append("energy: unknown, the device has no counter that changes")
         prepared = prepare_ms, compile_ms, variant.preprocess_ms
         timings.append(Timing(taken, reset_ms, *prepared, energy, warnings))
     return timings

@@ -231,7 +231,7 @@ def check_axes(axes: Axes, limits: Limits | None) -> None:
     Also raises UsageError for blocks or grids above the device's limits, and for 2^31 threads or more.
     """
     if axes.preset not in PRESETS:
-        raise UsageError(f"'{axes.preset}' is no preset of knobs: choose from {', '.join(PRESETS)}")
+        raise UsageError(f"'{axes.preset}' is not a preset of knobs: choose from {', '.join(PRESETS)}")
     check_knobs(axes.variants, axes.knobs)
     if limits is None:
         return

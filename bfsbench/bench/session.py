@@ -73,9 +73,7 @@ class Session:
             raise UsageError("no graph is in use")
         if issubclass(variant, HostProgram):
             if not variant.host and (self.device is None or self.device.backend not in GPU_BACKENDS):
-                raise LaunchError(
-                    f"variant {variant.name} runs on a GPU of its own accord, not on the emulator"
-                )
+                raise LaunchError(f"variant {variant.name} needs a GPU: it cannot run on the emulator")
             if not issubclass(variant, ForeignProgram):
                 return variant(self._graph, knobs)
             if self._copy is None:
@@ -84,7 +82,7 @@ class Session:
         if self.device is None or self._on_device is None or block is None:
             raise UsageError(f"variant {variant.name} needs a device and a block size")
         if not issubclass(variant, KernelProgram):
-            raise UsageError(f"variant {variant.name} is neither a host program nor one of kernels")
+            raise UsageError(f"variant {variant.name} is neither a host program nor a program with kernels")
         return variant(KernelSetup(self._on_device, grid, block, knobs))
 
     def problem(self, family: str, source: int | None) -> Problem:

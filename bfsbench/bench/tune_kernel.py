@@ -173,7 +173,9 @@ class _Trial:
         for name, array in expected.items():
             given = self.arguments.get(name)
             if not isinstance(given, np.ndarray) or given.shape != array.shape:
-                raise UsageError(f"the reference has an output '{name}' that is no array of this shape")
+                raise UsageError(
+                    f"the reference has an output '{name}' that is not an array of its argument's shape"
+                )
         return expected
 
     def run_apart(self, values: Mapping[str, Any], expected: Mapping[str, npt.NDArray[Any]]) -> list[float]:

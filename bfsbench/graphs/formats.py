@@ -146,7 +146,9 @@ class HeaderLines:
             unsearched = len(self._block) - self._at
             self._block, self._at = self._block[self._at :] + more, 0
         if any(len(line) > _LONGEST_EDGE for line in lines):
-            raise InputError(f"{self.label}: a line is longer than {size_text(_LONGEST_EDGE)}: it is no edge")
+            raise InputError(
+                f"{self.label}: a line is longer than {size_text(_LONGEST_EDGE)}: it is not an edge"
+            )
         return [line.decode("utf-8", "backslashreplace") for line in lines]
 
     def rest(self) -> Iterator[bytes]:
@@ -184,7 +186,7 @@ def edge_lines(lines: HeaderLines) -> Header:
     if dialect.headings:
         line = lines.next("a line of headings", *COMMENTS)
         if dialect.has_number(line):
-            raise lines.error(f"'{line[:60]}' is no edge, and headings of columns contain no numbers")
+            raise lines.error(f"'{line[:60]}' is not an edge, and headings of columns contain no numbers")
     layout = Layout(
         *(0, MAX_VERTICES - 1),
         comments="#%/",
@@ -221,7 +223,7 @@ def metis(lines: HeaderLines) -> Header:
     sizes, vertex_weights, edge_weights = (int(flag) for flag in flags)
     weights = int(found[4] or 1) if vertex_weights else 0
     if weights > 1000:
-        raise lines.error(f"{weights} weights a vertex are not plausible")
+        raise lines.error(f"{weights} weights per vertex are not plausible")
     layout = Layout(
         *(1, vertices),
         comments="%",
@@ -254,7 +256,7 @@ def matrix_market(lines: HeaderLines) -> Header:
     size = lines.match("the size line ROWS COLUMNS ENTRIES", rf"{_COUNT} {_COUNT} {_COUNT}", "%")
     rows, columns = lines.vertices(size[1]), int(size[2])
     if rows != columns:
-        raise lines.error(f"a matrix of {rows:,} x {columns:,} is no graph: only square ones are")
+        raise lines.error(f"a matrix of {rows:,} x {columns:,} is not a graph: only square matrices are")
     layout = Layout(1, rows, comments="%", edge_values=_MATRIX_VALUES[field])
     weights = symmetry in ("general", "symmetric") and field != "complex"
     return Header(layout, rows, int(size[3]), _MATRIX_SYMMETRIES[symmetry], weights=weights)

@@ -234,9 +234,9 @@ class Graph:
         given = [np.asarray(column) for column in (sources, targets)]
         for what, column in zip(("sources", "targets"), given, strict=True):
             if column.ndim != 1:
-                raise UsageError(f"{what} have {column.ndim} dimensions: one value an edge is wanted")
+                raise UsageError(f"{what} have {column.ndim} dimensions: one value per edge is needed")
             if num_vertices is not None and column.dtype.kind in "OSU":
-                raise UsageError(f"{what} are names: num_vertices goes with whole numbers")
+                raise UsageError(f"{what} are names: num_vertices is only for whole numbers")
         columns = interop.Columns(
             *(name, given[0], given[1], None if weights is None else np.asarray(weights)),
             orientation="directed" if directed else "each_once",
@@ -263,10 +263,11 @@ class Graph:
         offsets, targets = np.asarray(row_offsets), np.asarray(column_indices)
         if offsets.ndim != 1 or len(offsets) == 0 or offsets.dtype.kind not in "iu":
             raise UsageError(
-                f"row_offsets are {interop.described(offsets)}: one integer a vertex and one more are wanted"
+                f"row_offsets are {interop.described(offsets)}: "
+                "one integer per vertex and one more are needed"
             )
         if len(targets) and targets.dtype.kind not in "iu":
-            raise UsageError(f"column_indices are {interop.described(targets)}: whole numbers are wanted")
+            raise UsageError(f"column_indices are {interop.described(targets)}: whole numbers are needed")
         convert.require_offsets(offsets, len(targets))
         wide = offsets.astype(np.int64)
         degrees = wide[1:] - wide[:-1]

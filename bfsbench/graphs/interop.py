@@ -53,7 +53,7 @@ def edge_list(columns: Columns, ids: IdPolicy, recipe: Recipe) -> EdgeList:
     label = columns.label
     if len(columns.sources) != len(columns.targets):
         lengths = f"{len(columns.sources):,} sources and {len(columns.targets):,} targets"
-        raise InputError(f"{label}: {lengths} are no pairs")
+        raise InputError(f"{label}: {lengths} do not form pairs")
     original: npt.NDArray[np.int64] | None = None
     names: VertexNames | None = None
     if ids == "names" or any(end.dtype.kind in "OUST" for end in (columns.sources, columns.targets)):
@@ -88,7 +88,7 @@ def _read_weights(
             raise InputError(f"{label}: there are no weights to be read")
         return None, False
     if len(column) != edges:
-        raise InputError(f"{label}: {len(column):,} weights and {edges:,} edges do not go together")
+        raise InputError(f"{label}: {len(column):,} weights and {edges:,} edges differ in number")
     if policy == "ignore":
         return None, False
     numbers = _as_numbers(column)
@@ -96,7 +96,7 @@ def _read_weights(
         return None, numbers is None or bool((numbers != 1).any())
     if numbers is None:
         number = next(i for i in range(edges) if _as_numbers(column[i : i + 1]) is None)
-        raise InputError(f"{label}: edge {number + 1:,}: weight '{str(column[number])[:40]}' is no number")
+        raise InputError(f"{label}: edge {number + 1:,}: weight '{str(column[number])[:40]}' is not a number")
     with np.errstate(invalid="ignore"):
         whole = numbers.astype(np.int32)
     wrong = np.flatnonzero(whole != numbers)
@@ -234,7 +234,7 @@ def matrix_columns(matrix: SparseMatrix, label: str, orientation: Orientation, r
         raise UsageError(f"{described(matrix)} is not a SciPy sparse matrix")
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         shape = " x ".join(f"{length:,}" for length in matrix.shape)
-        raise InputError(f"{label}: a matrix of {shape} is no graph: only square ones are")
+        raise InputError(f"{label}: a matrix of {shape} is not a graph: only square matrices are")
     entries = matrix.tocoo()
     return Columns(
         *(label, np.asarray(entries.row), np.asarray(entries.col), np.asarray(entries.data)),

@@ -182,7 +182,7 @@ def resolve(text: str) -> GraphName:
         request = GraphName(canonical_spec(*generator), "directed", options, generator=generator)
         directed = GENERATORS[generator[0]].draws_arcs(generator[1])
     elif match := re.search(r":(\w+)$", name):
-        raise UsageError(f"'{match[1]}' in '{text}' is no direction: choose from {', '.join(_DIRECTIONS)}")
+        raise UsageError(f"'{match[1]}' in '{text}' is not a direction: choose from {', '.join(_DIRECTIONS)}")
     else:
         raise catalogue.unknown(name)
     suffix = "".join(f":{key}={options[key]}" for key in _OPTIONS if key in options)

@@ -266,7 +266,7 @@ def read_npy(path: Path) -> Columns:
         raise InputError(f"{path}: it is an archive of arrays, not one array: format=npz reads such files")
     if array.ndim != 2 or array.shape[1] not in (2, 3):
         raise InputError(
-            f"{path}: an array of shape {array.shape} is no list of pairs: it must be (edges, 2 or 3)"
+            f"{path}: an array of shape {array.shape} is not a list of pairs: it must be (edges, 2 or 3)"
         )
     return replace(Columns(str(path), *array.T), reader=f"NumPy {np.__version__}")
 

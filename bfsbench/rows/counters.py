@@ -143,5 +143,7 @@ def read_counters(path: Path) -> pd.DataFrame:
         try:
             frame[name] = frame[name].astype("int64")
         except (ValueError, OverflowError) as error:
-            raise InputError(f"{path}: column {name} has what is no whole number: {error}") from None
+            raise InputError(
+                f"{path}: column {name} has a value that is not a whole number: {error}"
+            ) from None
     return frame

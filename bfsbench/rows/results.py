@@ -78,7 +78,7 @@ class ResultWriter:
             with path.open("rb") as file:
                 first = file.readline()
             if not self._new and not (read_header(path, columns) and first.endswith(b"\n")):
-                raise InputError(f"{path} is not a {RESULT_FILE}: its first line is not a whole header")
+                raise InputError(f"{path} is not a {RESULT_FILE}: its first line is not a complete header")
             if not resume and len(first) < os.fstat(self._file).st_size:
                 wrong = "{path} exists: add {resume} to continue it, or choose another {out}"
                 raise OptionError(wrong, path=path)

@@ -228,5 +228,7 @@ def shared(array: Any, what: str) -> npt.NDArray[Any] | DeviceArray:
     if not on_gpu:
         return view
     if view.size and view.ctypes.data % _ALIGNMENT:
-        raise UsageError(f"{what}: the array begins at no multiple of {_ALIGNMENT} bytes: share a copy")
+        raise UsageError(
+            f"{what}: the array does not begin at a multiple of {_ALIGNMENT} bytes: share a copy"
+        )
     return DeviceArray(view.ctypes.data, view.size, view.dtype, view)

@@ -187,7 +187,7 @@ def test_a_foreign_file_is_refused_and_left_alone(tmp_path: Path, resume: bool) 
 def test_rows_are_appended_to_whole_headers_only(tmp_path: Path, first: str, resume: bool) -> None:
     path = tmp_path / "mine.csv"
     path.write_text(first, newline="")
-    with pytest.raises(InputError, match="its first line is not a whole header"):
+    with pytest.raises(InputError, match="its first line is not a complete header"):
         ResultWriter(path, resume=resume)
     assert path.read_bytes() == first.encode()
 

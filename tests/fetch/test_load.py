@@ -40,7 +40,7 @@ def test_bundled_graphs_and_files_of_the_working_folder_by_name(
         ("pmpp:colour=red", "unknown option 'colour'"),
         ("pmpp:direction=directed", "unknown option 'direction'"),
         ("pmpp:ids=some", "option ids: 'some' is not one of compact, keep"),
-        ("pmpp:ids=keep:sideways", "'sideways' in '.*:sideways' is no direction: choose from directed"),
+        ("pmpp:ids=keep:sideways", "'sideways' in '.*:sideways' is not a direction: choose from directed"),
         ("USA-road-d.NY:directed", r"USA-road-d\.NY is undirected"),
         ("soc-Epinion", "unknown dataset 'soc-Epinion': did you mean soc-Epinions1"),
         ("kroneker(scale=4)", "unknown generator 'kroneker': did you mean kronecker"),

@@ -204,7 +204,7 @@ def test_a_truncated_archive_is_named(tmp_path: Path, packing: str) -> None:
         ("g.graph", "2 -1\n2\n1\n", "g.graph:1: '2 -1' is not the header"),
         ("g.mtx", "%%MatrixMarket matrix array real general\n", "g.mtx:1: '%%MatrixMarket matrix array"),
         ("g.mtx", BANNER.replace("pattern", "quaternion"), "g.mtx:1: 'quaternion general' is not known"),
-        ("g.mtx", BANNER + "%\n3 4 1\n1 1\n", "g.mtx:3: a matrix of 3 x 4 is no graph"),
+        ("g.mtx", BANNER + "%\n3 4 1\n1 1\n", "g.mtx:3: a matrix of 3 x 4 is not a graph"),
         ("g.mtx", BANNER + "3 3 1\n1 1 0.5\n", "g.mtx:3: '0.5' is one value too many"),
         ("g.mtx", BANNER + "3 3 2\n1 2\n", "g.mtx: the header announces 2 entries, the file holds 1"),
         ("g.mtx", BANNER + "3 3\n", "g.mtx:2: '3 3' is not the size line"),

@@ -39,7 +39,7 @@ GRAPH = member("g.txt", snap(EDGES).encode())
 @pytest.mark.parametrize("first", ["1 two", "-1 2", "1.0 2.0", "two 1", "source target 3"])
 def test_a_first_line_with_a_number_is_no_line_of_headings(tmp_path: Path, first: str) -> None:
     said = complaint(put(tmp_path / "g.el", f"# comment\n{first}\n0 1\n1 2\n"))
-    assert said == f"g.el:2: '{first}' is no edge, and headings of columns contain no numbers"
+    assert said == f"g.el:2: '{first}' is not an edge, and headings of columns contain no numbers"
 
 
 PAGES = (

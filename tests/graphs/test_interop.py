@@ -64,9 +64,9 @@ def test_checksums_are_those_of_the_same_file(tmp_path: Path, kind: str) -> None
         (np.zeros((3, 5)), r"an array of float64 and shape \(3, 5\) is not a graph"),
         (np.zeros((3, 2)), "vertices are float64, not integers or text"),
         (np.array([[0, -1]]), "vertex id -1 is negative"),
-        (([0, 1], [1]), "2 sources and 1 targets are no pairs"),
+        (([0, 1], [1]), "2 sources and 1 targets do not form pairs"),
         (([[0, 1]], [1]), "sources have 2 dimensions"),
-        (scipy.sparse.csr_array((2, 3)), "a matrix of 2 x 3 is no graph"),
+        (scipy.sparse.csr_array((2, 3)), "a matrix of 2 x 3 is not a graph"),
         (pd.DataFrame({"a": [1]}), "a DataFrame of 1 columns has no sources and targets"),
         (pd.DataFrame({"a": [1, None], "b": [1, 2]}), "the DataFrame has edges that lack a vertex"),
         (networkx.Graph(), "graph: there are no vertices"),
@@ -119,7 +119,7 @@ def test_weights_are_read_or_known_not_to_be() -> None:
     assert weight_matrix(Graph.from_scipy(matrix, weights="ignore"))[0, 1] == 1
     with pytest.raises(InputError, match=r"weight 0\.5 is not a whole number"):
         Graph.from_edges([0], [1], [0.5])
-    with pytest.raises(InputError, match="1 weights and 2 edges do not go together"):
+    with pytest.raises(InputError, match="1 weights and 2 edges differ in number"):
         Graph.from_edges([0, 1], [1, 0], [1])
 
 
@@ -131,20 +131,20 @@ def test_other_words_about_weights_are_refused(policy: Any) -> None:
 
 def test_names_have_no_given_number_of_vertices() -> None:
     for names in (["a", "b"], np.array([3, 2], object)):
-        with pytest.raises(UsageError, match="sources are names: num_vertices goes with whole numbers"):
+        with pytest.raises(UsageError, match="sources are names: num_vertices is only for whole numbers"):
             Graph.from_edges(names, names, num_vertices=10)
     assert Graph.from_edges([], [], num_vertices=5).num_vertices == 5
 
 
 def test_matrices_of_other_dimensions_are_refused() -> None:
     for shape, said in (((2, 2, 2), "2 x 2 x 2"), ((3,), "3"), ((2, 3), "2 x 3")):
-        with pytest.raises(UsageError, match=f"a matrix of {said} is no graph"):
+        with pytest.raises(UsageError, match=f"a matrix of {said} is not a graph"):
             Graph.from_scipy(scipy.sparse.coo_array(np.ones(shape)))
 
 
 def test_arrays_that_are_no_csr_are_refused() -> None:
     for targets in (np.array([0, 0], object), [0.0, 0.5], ["a", "b"]):
-        with pytest.raises(UsageError, match=r"column_indices are an array of .* whole numbers are wanted"):
+        with pytest.raises(UsageError, match=r"column_indices are an array of .* whole numbers are needed"):
             Graph.from_csr([0, 2], targets)
     assert Graph.from_csr([0, 0], []).num_edges == 0
     for offsets in ([0, 3], [1, 2], [0, 2, 1, 2], [], [[0, 2]], [0.0, 2.0]):

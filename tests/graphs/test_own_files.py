@@ -117,8 +117,8 @@ def test_weights_of_published_formats(tmp_path: Path, name: str, text: str, expe
         ("g.txt", "0 1 7\n1 2 2147483648\n", "g.txt:2: weight 2147483648 is not a whole number of 32 bits"),
         ("g.txt", "0 1\n", "g.txt: there are no weights to be read"),
         ("g.csv", "a,b,0.5\n", "g.csv: weight 0.5 is not a whole number of 32 bits"),
-        ("g.csv", "a,b,much\n", "g.csv: edge 1: weight 'much' is no number"),
-        ("g.csv", "a,b,1\nb,c,\n", "g.csv: edge 2: weight '' is no number"),
+        ("g.csv", "a,b,much\n", "g.csv: edge 1: weight 'much' is not a number"),
+        ("g.csv", "a,b,1\nb,c,\n", "g.csv: edge 2: weight '' is not a number"),
         ("g.mtx", COMPLEX + "2 2 1\n1 2 1 1\n", "g.mtx: there are no weights to be read"),
     ],
 )
@@ -165,7 +165,7 @@ def test_npy_pairs(tmp_path: Path, dtype: type[np.integer]) -> None:
     assert (pairs(edges), weights(edges)) == (EDGES, WEIGHTS)
     np.save(tmp_path / "g.npy", np.zeros((2, 4), dtype))
     said = complaint(tmp_path / "g.npy", Recipe())
-    assert said == "g.npy: an array of shape (2, 4) is no list of pairs: it must be (edges, 2 or 3)"
+    assert said == "g.npy: an array of shape (2, 4) is not a list of pairs: it must be (edges, 2 or 3)"
 
 
 def test_an_archive_of_arrays_is_not_one_array(tmp_path: Path) -> None:
