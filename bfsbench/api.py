@@ -86,7 +86,8 @@ def check(
     block: int | None = None,
     **knobs: KnobValue,
 ) -> pd.DataFrame:
-    """Run kernels on the emulator, which checks every memory access. ``bfsbench check`` does this too.
+    """Run kernels on the emulator, which checks every memory access. The command ``bfsbench check`` does the
+    same.
 
     ``variants`` are names, or folders with variants of your own. ``graphs`` is one graph that :func:`search`
     accepts, or a list of graphs. By default, each variant runs on small graphs. ``seeds`` is the number of

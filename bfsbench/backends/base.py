@@ -161,7 +161,7 @@ class Event(Protocol):
 
 @dataclass(frozen=True)
 class KernelTimes:
-    """The number of kernels that ran on a device during a trace, and their time."""
+    """The kernels that ran on a device during a trace: their total time, and their number."""
 
     milliseconds: float
     """The time in which at least one kernel ran. It includes neither launches nor copies nor fills."""

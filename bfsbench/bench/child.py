@@ -67,7 +67,7 @@ def how_it_ended(code: int | None) -> str:
 
 
 def _answer(sender: Any, work: Callable[[Callable[[], None]], object]) -> None:
-    """Send the result of ``work`` to the parent process, and end this process.
+    """Call ``work`` in the child process, send its result to the parent process, and end the child process.
 
     If ``work`` raises a BfsbenchError, this error is sent instead. If ``work`` raises any other exception,
     its traceback is printed and nothing is sent.

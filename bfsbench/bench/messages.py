@@ -207,9 +207,8 @@ class Step(msgspec.Struct, frozen=True, tag=True):
 
 
 class Rows(msgspec.Struct, frozen=True, tag=True):
-    """The answer to a ``Measure`` request: the rows of all its points. If a point failed, the answer has only
-    the row of that point.
-    """
+    """The answer to a ``Measure`` request: the rows of all its points. If a point failed, the answer contains
+    only the row of that point."""
 
     rows: list[dict[str, str]]
 

@@ -119,11 +119,11 @@ class Session:
         return timings, ALTERNATING if len(problems) > 1 else INTERPOSED if others else REPEATED
 
     def _others(self, variant: Variant, problems: Sequence[Problem]) -> list[Problem]:
-        """Return up to OTHERS problems that run untimed between samples. Their sources are chosen once per
-        graph and family.
+        """Return up to OTHERS problems with other sources, which run untimed between the samples of a single
+        problem. These sources are chosen once per graph and family.
 
-        The list is empty if there are several problems, because these are timed in rotation. It is also empty
-        for an emulated kernel, because its times are not compared.
+        The list is empty if there are several problems, because these are timed in turn. It is also empty for
+        an emulated kernel, because its times are not compared.
         """
         family, problem = variant.family, problems[0]
         emulated = not variant.host and self.device is not None and self.device.backend == "cpu"

@@ -332,10 +332,8 @@ def preview(request: SweepRequest) -> list[Point]:
 
 
 def _left(request: SweepRequest, path: Path, runner: Runner) -> list[Point]:
-    """Return the points (configurations) that a sweep still has to measure. The sweep's file is not changed.
-
-    These are the points without a row of the current code. With ``retry_failed``, failed points are included.
-    """
+    """Return the points (configurations) that a sweep still has to measure: all points without a row of the
+    current code. With ``retry_failed``, failed points are included. The sweep's file is not changed."""
     reading = replace(request.method, retry_failed=False, profile=False)
     with closing(Output(path, reading)) as output:
         begun = [graph for graph in request.work.graphs if graph.full_name in output.graphs]

@@ -390,7 +390,8 @@ class Worker:
         return pipe
 
     def _start_process(self) -> Connection:
-        """Start the process and return this process's end of the pipe. Raises OSError."""
+        """Start the process and return this process's end of the pipe. Raises OSError if the process cannot
+        be started."""
         ours, theirs = multiprocessing.Pipe()
         with theirs, undisturbed():
             self._process = Popen([sys.executable, "-c", _PROGRAM, *sys.path], stdin=theirs.fileno())
@@ -405,7 +406,7 @@ class Worker:
 
     def run_group(self, points: Sequence[Point], graph: Graph, method: Method) -> Iterator[Measured]:
         """Yield the outcomes of points (configurations) that differ only in their sources, which are timed in
-        rotation.
+        turn.
 
         If a point fails, its outcome comes first, and the other points begin again without it. After a
         timeout, the remaining points run one by one, so that no failure makes other points begin again.
@@ -449,8 +450,8 @@ class Worker:
     def measure(self, points: Sequence[Point], method: Method) -> dict[Point, dict[str, str] | Failure]:
         """Ask the worker process for the result rows of points (configurations).
 
-        Returns the row of each point. If a point fails, the result has only that point, with its Failure or
-        its failed row. A process that has traced kernels is replaced first.
+        Returns the row of each point. If a point fails, the result contains only that point, with its Failure
+        or its failed row. A process that has traced kernels is replaced first.
         """
         if self._has_traced:
             self.close()

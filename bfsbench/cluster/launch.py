@@ -161,8 +161,8 @@ def start_workers(
     - the number of workers that were started or submitted, or 1 if the workers run already
     - the certificates in use, or None
 
-    Call this function within ``undisturbed``. ``security`` has the certificates to use, if any. A scheduler
-    for jobs can be reached from other machines, so ``insecure`` must be true to start it without
+    Call this function within ``undisturbed``. ``security`` contains the certificates to use, or is None. A
+    scheduler for jobs can be reached from other machines, so ``insecure`` must be true to start it without
     certificates. Raises UsageError, InputError and ToolchainError.
     """
     if isinstance(place, Local):

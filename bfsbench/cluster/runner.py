@@ -57,7 +57,7 @@ class ClusterError(BfsbenchError):
 def ask(client: Client, question: Callable[[], T]) -> T:
     """Call ``question``, a function that needs the scheduler, and return its result.
 
-    Raises ClusterError if the scheduler is lost. Raises TimeoutError if the function does.
+    Raises ClusterError if the scheduler is lost. Raises TimeoutError if the function raises it.
     """
     try:
         if client.status == "running":
@@ -263,9 +263,8 @@ class Shares:
 
 
 def _spread(groups: Sequence[list[Point]], workers: int) -> Iterator[list[Point]]:
-    """Yield groups of points so that every worker can get one. If there are fewer groups than workers, groups
-    of at least four points are split.
-    """
+    """Yield groups of points so that every worker can get a group. If there are fewer groups than workers,
+    groups of at least four points are split."""
     parts = -(-workers // max(1, len(groups)))
     for group in groups:
         yield from evenly(group, max(1, min(parts, len(group) // 2)))

@@ -190,7 +190,7 @@ def inspect(probe: str) -> dict[str, str]:
 
 
 class _Quiet:
-    """A display of downloads that shows nothing."""
+    """A display for downloads on a worker, which shows nothing."""
 
     def stage(self, name: str, stage: Stage, detail: str = "") -> None: ...
 

@@ -229,8 +229,8 @@ class Kernel:
         launch.
 
         Each launch gives new values to the last parameters. ``scalars`` is the number of these parameters, or
-        their names in order. Arguments are given by position or by name. Raises LaunchError if they do not
-        fit the kernel's parameters, or if the device cannot run one block of this size.
+        their names in order. Arguments are given by position or by name. Raises LaunchError if the arguments
+        do not fit the kernel's parameters, or if the device cannot run one block of this size.
         """
         self._require_launchable(block, shared)
         arguments, num_scalars = self.signature.arrange(positional, named, scalars)
@@ -411,7 +411,8 @@ class Emulator:
         """Translate, compile and load a ``.cu`` file. Returns the module. A further call with equal arguments
         returns the same module. Raises ToolchainError if the file has an error.
 
-        With a ``contract``, the file compiles only if its types and macros agree with those of the host code.
+        With a ``contract``, the file compiles only if its structs, integer types and constants agree with the
+        declarations of the host code.
         """
         self.refuse_if_closed()
         source = source.resolve()

@@ -1,7 +1,7 @@
 """Implements the command ``bfsbench nvcc``, which compiles and links CUDA programs for the CPU. It takes
 nvcc's options.
 
-NVIDIA's C++ headers (thrust, cuda/std) are compiled as headers for host code.
+NVIDIA's C++ headers (thrust, cuda/std) are compiled as host code.
 """
 
 import hashlib
@@ -392,8 +392,8 @@ def _compile_translated(
 
 
 def _run(command: Sequence[str], *, output: bool = False) -> str:
-    """Run a compiler. It writes its messages to stderr. Returns its standard output if ``output`` is true.
-    Raises ToolchainError if it fails."""
+    """Run a compiler, which writes its messages to stderr. Returns its standard output if ``output`` is true.
+    Raises ToolchainError if the compiler fails."""
     done = subprocess.run(
         command, stdout=subprocess.PIPE if output else None, stderr=subprocess.PIPE, check=False
     )

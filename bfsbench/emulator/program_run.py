@@ -208,7 +208,7 @@ def built(sources: Sequence[Path], options: Sequence[str], mode: str) -> Iterato
 
 def run(program: Path, arguments: Sequence[str], seed: int, *, quiet: bool, stop: bool) -> ProgramReport:
     """Run a program that was built to be watched or counted. Returns its report. The program's output is
-    shown unless ``quiet``. If ``stop``, a launch ends at its first fault.
+    shown unless ``quiet``. If ``stop`` is true, a launch ends at its first fault.
 
     Raises KernelError if the program ended without a report, for example by SIGKILL or by _exit.
     """
@@ -233,9 +233,9 @@ def run(program: Path, arguments: Sequence[str], seed: int, *, quiet: bool, stop
 def check_program(
     sources: Sequence[Path], options: Sequence[str], arguments: Sequence[str], seeds: int, *, stop: bool
 ) -> Runs:
-    """Build a program, and run it under the seeds 1 to ``seeds``, with every memory access watched. Returns
-    the faults of all runs. Only the output of the first run is shown. If ``stop``, a launch ends at its first
-    fault.
+    """Build a program, and run it on the emulator with the seeds 1 to ``seeds``. The emulator checks every
+    memory access. Returns the faults of all runs. Only the output of the first run is shown. If ``stop`` is
+    true, a launch ends at its first fault.
 
     Raises ToolchainError if the compiler fails, UsageError if an option is not supported, and KernelError if
     the program is killed.

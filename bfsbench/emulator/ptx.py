@@ -1,8 +1,8 @@
 """Translates inline PTX to C++. An ``asm`` statement becomes calls of C++ functions that have the effect of
 its instructions.
 
-Tables in this module list the known instructions, and include/emu/ptx.h has the functions. The generated code
-uses no macros, because whole programs are translated after the preprocessor has run.
+Tables in this module list the known instructions, and include/emu/ptx.h defines the functions. The generated
+code uses no macros, because whole programs are translated after the preprocessor has run.
 
 An unknown instruction is not an error here, because the preprocessor may remove the ``asm`` statement later.
 The statement becomes a ``static_assert`` that names the instruction. If the preprocessor keeps it, the

@@ -92,7 +92,7 @@ def divide_loops(source: SourceText, with_loops: set[str]) -> Iterator[Edit]:
     explains. Also yields edits that insert a call of ``emu::part`` where a function returns a constant from
     inside a loop. The call reports that the lane leaves the loop early.
 
-    ``with_loops`` has the names of functions that contain loops. A loop that calls one of them is not
+    ``with_loops`` contains the names of functions that contain loops. A loop that calls one of them is not
     divided.
     """
     constant = set(_CONSTANT_ARRAY.findall(source.statements))
@@ -320,7 +320,7 @@ def _rewrite_launches(source: SourceText, result: Translation) -> Iterator[Edit]
 
 
 def rewrite_asm(source: SourceText, *, with_host: bool = False) -> Iterator[Edit]:
-    """Yields edits that replace inline PTX by C++. If ``with_host``, the host's own assembly code stays.
+    """Yields edits that replace inline PTX by C++. If ``with_host`` is true, assembly code of the host stays.
     Raises ToolchainError if an ``asm`` statement cannot be parsed."""
     for match in ASM.finditer(source.mask):
         if source.statements[match.start()] == " ":

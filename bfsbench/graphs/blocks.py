@@ -106,9 +106,8 @@ class IdTooLargeError(InputError):
 
 @dataclass(frozen=True)
 class Block:
-    """A piece of text that has only whole lines, each ended by a line break. ``share`` is the part of the
-    file that has been read so far (0 to 1).
-    """
+    """A piece of text that consists of whole lines, each ended by a line break. ``share`` is the part of the
+    file that has been read so far (0 to 1)."""
 
     text: bytes
     share: float
@@ -183,8 +182,8 @@ def _with_line_feeds(source: Source, size: int) -> Iterator[bytes]:
 def parse_blocks(blocks: Iterator[Block], layout: Layout, label: str, first_line: int) -> Parsed:
     """Parse the blocks that follow a header. Returns all their edges.
 
-    ``first_line`` is the number in the file of the first line of the blocks. The arrays are int32, or int64
-    if the layout allows larger ids. Raises InputError with the message "label:line: what is wrong". Raises
+    ``first_line`` is the line number in the file at which the blocks begin. The arrays are int32, or int64 if
+    the layout allows larger ids. Raises InputError with the message "label:line: what is wrong". Raises
     NotEnoughMemoryError if the edges will not fit into memory.
     """
     cores = len(os.sched_getaffinity(0))

@@ -128,7 +128,7 @@ class Transfer:
     def _attempt(
         self, url: str, part: PartialFile, size: int | None, progress: Progress, secure: bool
     ) -> None:
-        """Make one request for the missing bytes of a file. Returns when ``part`` has the whole file."""
+        """Make one request for the missing bytes of a file. Returns when ``part`` contains the whole file."""
         held, validator, total = part.resumable()
         if held and held == total:
             return
@@ -343,7 +343,7 @@ class Fetcher:
     def _sources(self, dataset: Dataset) -> list[Source]:
         """Returns the sources of a dataset in the order in which to try them. A source whose file is in the
         cache or in this package comes first. Then follow the sources whose files are in ``folder``, in the
-        catalogue's order. Without ``folder``, the sources with an address follow instead.
+        catalogue's order. Without ``folder``, the sources with a URL follow instead.
         """
         here = files.held(dataset)
         folder = self.folder

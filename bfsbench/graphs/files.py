@@ -1,7 +1,7 @@
 """Keeps the source files of datasets on disk: unfinished downloads, verified files, and checksums.
 
-A downloaded file is in ``downloads/NAME/`` of the cache. A record beside it has its checksum, and its size
-and modification time at the time of the check. While the size and the time are unchanged, the file is trusted
+A downloaded file is in ``downloads/NAME/`` of the cache. A record beside it contains its checksum, and its
+size and modification time when it was checked. While the size and the time are unchanged, the file is trusted
 without reading it again.
 
 The bytes of an unfinished download are in ``FILE.part``. Beside it, ``FILE.part.json`` records the address

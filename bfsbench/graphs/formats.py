@@ -63,9 +63,8 @@ class Header:
 
 
 class HeaderLines:
-    """The first lines of a file. The function that parses a format's header takes the lines it needs. The
-    remaining lines are parsed later.
-    """
+    """The first lines of a file. The function that parses a format's header takes the lines of the header.
+    The remaining lines are parsed later."""
 
     def __init__(self, source: Source, words: bool = False) -> None:
         """Start at the first line that is not blank. If ``words``, vertices are words instead of numbers.
@@ -105,7 +104,7 @@ class HeaderLines:
         return matched
 
     def skip(self, *comments: str) -> str:
-        """Take all blank lines and comments up to the next line of data. Returns the text of the comments.
+        """Skip all blank lines and comments up to the next line of data. Returns the text of the comments.
 
         A comment is a line that starts with one of ``comments``. At most 64 KiB of the text are kept.
         """
@@ -160,7 +159,8 @@ class HeaderLines:
         return InputError(f"{self.label}:{self.number}: {message}")
 
     def vertices(self, word: str) -> int:
-        """Returns the word as a number of vertices. Raises InputError if no graph has so many."""
+        """Returns the number of vertices that the word states. Raises InputError if a graph cannot have so
+        many vertices."""
         if not 0 < int(word) <= MAX_VERTICES:
             raise self.error(f"{int(word):,} vertices: a graph has 1 to {MAX_VERTICES:,}")
         return int(word)

@@ -51,9 +51,9 @@ class Size:
         """Returns the peak memory in bytes of reading or generating the edges and converting them.
 
         An undirected graph takes 8 bytes per edge of the file, and 12 bytes for each of the two arcs of an
-        edge. A directed graph takes 20 bytes per arc. The arc as a 64-bit key takes 8 bytes, and its column,
-        row and transposed column take 4 bytes each. Weights take more memory, because arcs with weights are
-        sorted in additional arrays.
+        edge. A directed graph takes 20 bytes per arc. These are 8 bytes for the arc as a 64-bit key, and 4
+        bytes each for its column, its row and its transposed column. Weights take more memory, because arcs
+        with weights are sorted in additional arrays.
         """
         arc_bytes = 32 if self.mirrored else 20
         if self.weighted:
@@ -146,10 +146,10 @@ MAX_VERTICES = 2**31 - 1
 class EdgeList:
     """Edges in the order of the file or of the generator.
 
-    sources, targets: int32[E], ids 0 .. num_vertices-1.
-    original_ids: int64[V], the id of every vertex in the file, if vertices were renumbered.
-    format: the file's format. The conversion drops the self loops of Matrix Market files by default.
-    weights: int32[E], for all-pairs shortest paths. None if edges have no weights.
+    sources, targets: int32[E], ids 0 .. num_vertices-1. original_ids: int64[V], the id of every vertex in the
+    file, if vertices were renumbered. format: the file's format. By default, the conversion drops the self
+    loops of a Matrix Market file. weights: int32[E], for all-pairs shortest paths. None if edges have no
+    weights.
     """
 
     sources: Ids
@@ -317,12 +317,12 @@ class Graph:
     ) -> Graph:
         """Returns a graph with an arc from row to column for each stored entry of a square sparse matrix.
 
-        ``weights="read"`` takes the entries' values as weights, which must be 32-bit integers. ``"ignore"``
-        gives every arc weight 1. ``weights=None`` leaves the values unread. All-pairs shortest paths then
-        refuse the graph if any value differs from 1. With ``directed=False`` the matrix must be symmetric.
-        Raises UsageError if ``matrix`` is not a sparse matrix or has no rows, and for any other value of
-        ``weights``. Raises InputError for a matrix that is not square or not symmetric, and for wrong
-        weights.
+        With ``weights="read"``, the entries' values become the arcs' weights. They must be 32-bit integers.
+        With ``"ignore"``, every arc has weight 1. With None, the values are not read, and all-pairs shortest
+        paths refuse the graph if any value differs from 1. With ``directed=False`` the matrix must be
+        symmetric. Raises UsageError if ``matrix`` is not a sparse matrix or has no rows, and for any other
+        value of ``weights``. Raises InputError for a matrix that is not square or not symmetric, and for
+        wrong weights.
         """
         from bfsbench.graphs import interop
 

@@ -225,7 +225,7 @@ def as_graph(anything: GraphLike | object) -> Graph:
 
 def matrix_columns(matrix: SparseMatrix, label: str, orientation: Orientation, reader: str = "") -> Columns:
     """Returns the edges of a graph that is given as a SciPy sparse matrix. A stored value at row u and column
-    v is an edge from u to v with this weight.
+    v is the weight of an edge from u to v.
 
     Raises UsageError for an object that is not a sparse matrix, and InputError for a matrix that is not
     square.
@@ -265,7 +265,7 @@ def build(columns: Columns, ids: IdPolicy, weights: WeightPolicy | None) -> Grap
     """Returns the graph that is made of columns of edges. ``ids`` and ``weights`` are options, as in
     :class:`Recipe`.
 
-    Raises UsageError if there are no vertices, and the errors of ``edge_list`` and ``build_graph``.
+    Raises UsageError if there are no vertices, and every error that ``edge_list`` and ``build_graph`` raise.
     """
     edges = edge_list(columns, ids, Recipe(weights=weights))
     if edges.num_vertices == 0:

@@ -100,9 +100,9 @@ class GraphName:
 
     @property
     def stored_name(self) -> str:
-        """Returns the graph's name in the cache. It has the file's folder and the mark ``shrink``, but
-        neither the direction nor the mark ``stands_for``, which says that the graph replaces another
-        graph."""
+        """Returns the graph's name in the cache. It contains the file's folder and the mark ``shrink``, but
+        neither the direction nor the mark ``stands_for``, which says that the graph replaces another graph.
+        """
         return self._located + Marks(self.marks.shrink).suffix
 
     @property
@@ -153,8 +153,8 @@ def load(text: str, progress: Progress | None = None, *, check: bool = True) -> 
 
 
 def load_parsed(request: GraphName, progress: Progress | None = None, *, check: bool = True) -> Graph:
-    """Returns the graph of a parsed name. ``progress`` and ``check`` are used as in ``load``. Raises
-    UsageError for a dataset that is not fetched, and InputError for a bad file."""
+    """Returns the graph of a parsed name. ``progress`` and ``check`` have the meaning that :func:`load`
+    describes. Raises UsageError for a dataset that is not fetched, and InputError for a bad file."""
     found = files.held(request.dataset) if request.dataset else None
     if request.dataset is not None and request.needs_file and found is None:
         name = request.dataset.name
@@ -455,7 +455,7 @@ def peak_memory(request: GraphName) -> int | None:
 def known_vertices(request: GraphName) -> int | None:
     """Returns the number of vertices of a graph that is not open yet, or None if it is unknown.
 
-    It is known for generated graphs. For any other graph, the catalogue's entry or the file's header may have
+    It is known for generated graphs. For other graphs, the catalogue's entry or the file's header may state
     it. Raises InputError for a file that cannot be read.
     """
     # Some values of the option ``ids`` leave out vertices without arcs, so the number is unknown.
@@ -475,9 +475,8 @@ def _known_counts(request: GraphName, path: Path | None) -> tuple[int | None, in
 
 
 def memory_lines(requests: Sequence[GraphName]) -> list[str]:
-    """Returns one line per graph with its peak memory. The line has a warning if the peak is more than the
-    available memory.
-    """
+    """Returns one line per graph with its peak memory. The line contains a warning if the peak is more than
+    the available memory."""
     available = available_memory()
     lines = []
     for request in requests:

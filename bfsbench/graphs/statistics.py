@@ -16,7 +16,7 @@ class _Arcs(ctypes.Structure):
     """The arcs of a graph, as the C++ functions of ``native/statistics.cpp`` read them. These functions treat
     arcs as undirected.
 
-    The structure has the addresses of the arrays, and its attribute ``arrays`` keeps the arrays alive.
+    The structure contains the addresses of the arrays, and its attribute ``arrays`` keeps the arrays alive.
     """
 
     _fields_ = (

@@ -133,10 +133,10 @@ class GraphStore:
         """Convert and store a graph. Returns the graph with memory-mapped arrays. It replaces a graph stored
         earlier under this name and recipe.
 
-        ``expect`` has the published numbers of vertices and edges. A number that is not published is None.
-        Edges are counted in the source, before any are dropped or added. Raises InputError if the numbers
-        differ or the conversion fails. Raises NotEnoughMemoryError if the graph does not fit into memory.
-        Raises BfsbenchError if the cache cannot be written. No files are left after an error.
+        ``expect`` contains the published numbers of vertices and edges. A number that is not published is
+        None. Edges are counted in the source, before any are dropped or added. Raises InputError if the
+        numbers differ or the conversion fails. Raises NotEnoughMemoryError if the graph does not fit into
+        memory. Raises BfsbenchError if the cache cannot be written. No files are left after an error.
         """
         # No variable holds the edge list, so that the conversion can free it half-way.
         graph = build_graph(_as_published(edges(), name, expect), name, recipe)

@@ -258,8 +258,8 @@ class Signature:
 
 
 def _alike(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
-    """Returns whether two NumPy types are interchangeable as kernel arguments: they have equal sizes, and are
-    both integers or booleans, or otherwise of one kind."""
+    """Returns whether an array of type ``given`` may be used for a kernel parameter of type ``wanted``. The
+    types must have equal sizes, and must both be integers or booleans, or else be of the same kind."""
     whole = given.kind in "iub" and wanted.kind in "iub"
     return given.itemsize == wanted.itemsize and (whole or given.kind == wanted.kind)
 

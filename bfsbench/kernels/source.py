@@ -31,11 +31,13 @@ class Edit:
 
 
 class SourceText:
-    """A source file in three forms of equal length. A position in one form is valid in all of them.
+    """A source file as three texts of equal length, in which a position always means the same place in the
+    file.
 
     ``code`` has blanks instead of comments and of text that ``#if 0`` leaves out. ``mask`` also has blanks
     instead of literals, so that it can be searched. ``statements`` also has blanks instead of preprocessor
-    directives. All forms keep line breaks. The constructor raises ToolchainError if the file cannot be read.
+    directives. All three texts keep the line breaks. The constructor raises ToolchainError if the file cannot
+    be read.
     """
 
     def __init__(self, path: Path, text: str | None = None) -> None:

@@ -1,6 +1,6 @@
 """Define the columns of result files and level profiles, including the columns that families of problems add.
 
-A level profile has one row for each step of one run, with the cost of the step.
+A level profile contains one row for each step of one run, with the cost of the step.
 """
 
 from collections.abc import Mapping, Sequence

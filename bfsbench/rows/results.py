@@ -315,10 +315,10 @@ def read_results(paths: Iterable[Path | str], leave_out: Collection[str] = ()) -
     """Return the rows of several result files, or of all result files in folders, as one table.
 
     Its columns are COLUMNS and the columns that families append, without those in ``leave_out``. The last
-    column is ``file``. Numeric columns are float64, and NaN where a row has no number. All other columns are
-    text, with control characters escaped. Raises InputError if a file cannot be read, has other columns, or
-    is of another schema. Also raises it for an unknown family, for text or an infinite number in a numeric
-    column, for negative amounts, and for counts that are not whole numbers.
+    column is ``file``. Numeric columns are float64, with NaN for a missing value. All other columns are text,
+    with control characters escaped. Raises InputError if a file cannot be read, has other columns, or is of
+    another schema. Also raises it for an unknown family, for text or an infinite number in a numeric column,
+    for negative amounts, and for counts that are not whole numbers.
     """
     from bfsbench.rows.reading import read_tables
 
@@ -345,8 +345,8 @@ def _samples(text: str) -> list[float]:
 def table(rows: Sequence[Mapping[str, str]]) -> pd.DataFrame:
     """Return result rows as a table for analysis. Raises InputError if a numeric column holds text.
 
-    Counts are Int64, and NA where a row has none. Other numbers are float64, and NaN where a row has none.
-    Columns of ``SAMPLES`` are lists of floats, and empty where a row has none. All other columns are text.
+    Counts have the type Int64, with NA for a missing value. Other numbers are float64, with NaN for a missing
+    value. Columns of ``SAMPLES`` are lists of floats, which may be empty. All other columns are text.
     """
     import pandas as pd
 

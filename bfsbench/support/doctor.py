@@ -77,7 +77,7 @@ class Section:
 
 def examine() -> dict[str, Section]:
     """Run all checks. Returns the sections ``common``, ``cpu``, ``gpu``, ``cuda`` and ``cuda-core`` by name.
-    A section has the checks for one use of bfsbench."""
+    A section contains the checks for one use of bfsbench."""
     return {
         "common": Section("Any use", (python_packages(), cache_folder())),
         "cpu": Section("CPU backend", (cpp_compiler(),)),

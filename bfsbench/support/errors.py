@@ -133,8 +133,8 @@ class KernelError(DeviceError):
 
 
 class WrongResultError(BfsbenchError):
-    """Raised if the result of a variant is wrong, or if a program cheats: it reports a wrong time, or writes
-    to its graph."""
+    """Raised if the result of a variant is wrong. Also raised if a program breaks a rule. For example, it
+    reports an impossible time, writes to its graph, or leaves processes behind."""
 
 
 class NoPathError(BfsbenchError):
@@ -156,8 +156,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str], listed_by: str = ""
 
 
 def listed(names: str | os.PathLike[str] | Iterable[Any]) -> list[Any]:
-    """Returns names as a new list. A string or a path is one name. Any other iterable gives its elements.
-    Raises UsageError if ``names`` is none of these."""
+    """Returns names as a new list. If ``names`` is a string or a path, the list contains only this name.
+    Raises UsageError if ``names`` is neither a name nor an iterable of names."""
     if isinstance(names, str | os.PathLike):
         return [names]
     if not isinstance(names, Iterable):

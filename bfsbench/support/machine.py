@@ -46,8 +46,8 @@ def available_memory() -> int | None:
 
 
 def number_fields(path: Path) -> dict[str, int]:
-    """Parse the lines ``name number`` of a file. Returns the numbers by name. The result is empty if the file
-    cannot be read."""
+    """Parse a file whose lines have the form ``name number``. Returns the numbers by name. The result is
+    empty if the file cannot be read."""
     lines = [line.split() for line in _text(path).splitlines()]
     return {words[0]: int(words[1]) for words in lines if len(words) > 1 and words[1].isdigit()}
 

@@ -14,7 +14,7 @@ Kind = TypeVar("Kind")
 
 
 class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The base class of tables in TOML files. A key that the class does not declare is an error."""
+    """The base class of tables in TOML files. Reading a key that the class does not declare is an error."""
 
 
 def read_toml(path: Path, parse_float: Callable[[str], float | str] = float) -> dict[str, Any]:

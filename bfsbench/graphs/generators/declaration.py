@@ -199,8 +199,8 @@ _EXAMPLE = "write it like kronecker(scale=12,edge_factor=16,seed=1)"
 def parse_spec(text: str) -> tuple[str, dict[str, Value]]:
     """Returns the generator's name and the parameters of a specification.
 
-    The names and values are not checked here, but when the graph is generated. Parentheses with nothing
-    between them may be left out. Raises UsageError for a syntax error.
+    The names and values are checked later, when the graph is generated. Parentheses with nothing between them
+    may be left out. Raises UsageError for a syntax error.
     """
     matched = _SPEC.fullmatch(text)
     if matched is None:

@@ -38,9 +38,9 @@ _NOISE_UNIT = 2**16
 
 
 def _quadrants(a: float, b: float, c: float) -> tuple[Parameter, ...]:
-    """Returns the declarations of the parameters a, b and c, with these defaults. Each is the probability
-    that an edge falls into one quadrant of the adjacency matrix: low sources and low targets (a), low sources
-    and high targets (b), or high sources and low targets (c).
+    """Returns the declarations of the parameters a, b and c, with the given defaults. Each parameter is the
+    probability that an edge falls into one quadrant of the adjacency matrix: low sources and low targets (a),
+    low sources and high targets (b), or high sources and low targets (c).
     """
     return (
         share("a", "chance of the quadrant of low sources and low targets", a),
@@ -144,8 +144,8 @@ def small_world(n: int, k: int, p: float, seed: int) -> EdgeList:
     probability p.
 
     A moved link goes to a uniformly drawn vertex. This vertex differs from the source and from the targets
-    that the source already has. An edge that results twice is listed once, so that there are slightly fewer
-    than n * k edges.
+    that the source already has. An edge that results twice is listed once, so the graph may have slightly
+    fewer than n * k edges.
     """
     if n <= 2 * k:
         raise UsageError(f"small_world: n must be more than twice k, not {n} with k={k}")
@@ -236,8 +236,8 @@ def forest_fire(n: int, f: float, b: float, s: int, seed: int) -> EdgeList:
     all vertices that burn. This is the model of Leskovec, Kleinberg and Faloutsos.
 
     The fire starts at one earlier vertex, drawn uniformly. Each burning vertex burns a number x of its
-    unburned out-neighbours, where P(x >= i) = f**i. It burns its in-neighbours likewise with b in place of f.
-    Neighbours are chosen uniformly without repetition. The first s vertices start no fire.
+    unburned out-neighbours, where P(x >= i) = f**i. It burns some of its in-neighbours in the same way, with
+    b instead of f. Neighbours are chosen uniformly without repetition. The first s vertices start no fire.
     """
     if s > n:
         raise UsageError(f"forest_fire: s must not exceed n, not {s} with n={n}")
