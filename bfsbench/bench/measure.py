@@ -89,7 +89,7 @@ def contenders(times: Sequence[Sequence[float]]) -> list[int]:
     ``times`` contains the samples of each configuration. The configuration with the lowest median comes
     first. Another configuration may be faster if its median's confidence interval overlaps the first
     configuration's interval. If both intervals fit into a range of TIE times the lowest median, the two
-    configurations count as equally fast, and the other configuration is left out.
+    configurations count as equally fast. The other configuration is then left out.
     """
     best = min(range(len(times)), key=lambda place: statistics.median(times[place]))
     low, high = interval(times[best])

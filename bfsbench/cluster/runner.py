@@ -458,7 +458,7 @@ class Cluster:
         """Start workers, unless they run already, and connect to their scheduler.
 
         Returns Dask's client, and the number of workers that were started or submitted, or 1 if the workers
-        run already. Raises UsageError if the scheduler or the workers cannot be started or reached,
+        run already. Raises UsageError if the scheduler or the workers cannot be started or reached. Raises
         InputError for a malformed file of settings, and ToolchainError if a package is missing.
         """
         with undisturbed(), Wait(starting(self.place), self.tell).beside():

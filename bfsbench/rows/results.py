@@ -317,8 +317,8 @@ def read_results(paths: Iterable[Path | str], leave_out: Collection[str] = ()) -
     Its columns are COLUMNS and the columns that families append, without those in ``leave_out``. The last
     column is ``file``. Numeric columns are float64, with NaN for a missing value. All other columns are text,
     with control characters escaped. Raises InputError if a file cannot be read, has other columns, or is of
-    another schema. Also raises it for an unknown family, for text or an infinite number in a numeric column,
-    for negative amounts, and for counts that are not whole numbers.
+    another schema. Also raises InputError for an unknown family, for text or infinity in a numeric column,
+    for negative amounts, and for fractional counts.
     """
     from bfsbench.rows.reading import read_tables
 
