@@ -40,8 +40,8 @@ and reading it takes time."""
 
 
 TIE = 0.01
-"""Two points count as equally fast if a range that holds the confidence intervals of both medians is no wider
-than this share of the lower median."""
+"""Two points count as equally fast if the confidence intervals of both medians lie in a narrow range. The
+range may be as wide as this share of the lower median."""
 RETAKEN = 4
 """If a point takes at most n samples, at most RETAKEN * n more are discarded because the device throttled."""
 REST_S = 0.1

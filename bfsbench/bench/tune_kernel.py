@@ -72,17 +72,17 @@ def tune(
     Without ``points`` every configuration is measured. With ``points``, at most this many configurations are
     measured: one parameter at a time is varied, starting from the first values of all parameters. This is
     repeated from random configurations. Floating-point outputs may differ by ``tolerance``, both relative and
-    absolute. On the CPU, each configuration runs in a separate
-    process, so that a kernel that writes outside its arrays ends only that process. A kernel that never ends
-    must be interrupted. ``tune`` does not search for races: on the CPU, a kernel with a race may be ``ok``.
+    absolute. On the CPU, each configuration runs in a separate process, so that a kernel that writes outside
+    its arrays ends only that process. A kernel that never ends must be interrupted. ``tune`` does not search
+    for races: on the CPU, a kernel with a race may be ``ok``.
 
     Returns one row per configuration in the order measured. The columns are ``grid``, ``block``, the macros,
     ``status`` (ok, wrong or failed), ``reason``, ``fastest_ms`` and ``median_ms``. On the CPU the two times
     are ``emulated_fastest_ms`` and ``emulated_median_ms``, because they say nothing about a GPU.
 
-    Raises UsageError for a file without the kernel, for macros that the file does not use, for arguments that
-    do not match the kernel's parameters, for ``block="auto"`` alone, and for a reference that returns no
-    dictionary of arrays.
+    Raises UsageError for a file without the kernel, for macros that the file does not use, and for arguments
+    that do not match the kernel's parameters. Also raises UsageError for ``block="auto"`` alone, and for a
+    reference that returns no dictionary of arrays.
     """
     import pandas as pd
 

@@ -296,8 +296,8 @@ class Launch:
 
     def __call__(self, blocks: int, *scalars: int) -> None:
         """Run ``blocks`` blocks with the given values of the last parameters. Raises LaunchError if the
-        device cannot launch a grid of this size, or if ``scalars`` has a wrong number of values or a value
-        that does not fit an int.
+        device cannot launch a grid of this size. Also raises LaunchError if ``scalars`` has a wrong number of
+        values, or a value that does not fit an int.
 
         If the kernel fails, the next operation that waits for the device reports the failure. Until then,
         further launches do nothing.

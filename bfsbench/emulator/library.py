@@ -10,8 +10,8 @@ block stays only in these cases:
 - Its call is the last call before the end of a function that another watched function calls.
 
 A function keeps all its calls if it calls a watched function, or if it jumps to another function or to a
-computed address. It also keeps them if a call that the runtime needs depends on the path, such as the last
-call before a backward jump or the first call after it.
+computed address. It also keeps them if a call that the runtime needs depends on the path. An example is the
+last call before a backward jump.
 """
 
 import ctypes

@@ -17,7 +17,7 @@ four, each lane first runs the iterations that remain after division by four. Th
 iterations at a time. The translation therefore divides the loop into two loops, of which the first runs the
 remaining iterations. If the loop body only computes, the iterations run by sixteen, then by eight, four and
 one. This follows the machine code that nvcc 13.0 generates for this project's kernels. nvcc unrolls an
-innermost loop if it counts up by one to a bound that is known at the start, and if it has no other exit.
+innermost loop if it counts up by one to a bound that is known at the start. The loop must have no other exit.
 
 If a function returns a constant from inside a loop, lanes leave the loop at different times. nvcc inlines the
 function. So each lane continues at once with the code that uses the constant. The lanes meet only after this

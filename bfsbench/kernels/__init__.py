@@ -1,5 +1,5 @@
-"""Reads the parameters of the kernels in a kernel file, and checks that the structs and constants of the file
-agree with those of the host code.
+"""Reads the parameters of the kernels in a kernel file. Checks that the file and the host code declare equal
+structs and constants.
 
 A kernel file is read as text. The emulator, the GPU backends and the host code of variants share this
 package. So if the arguments of a launch do not fit the kernel, the error message is the same on every

@@ -1,7 +1,7 @@
 """Make result rows. Record which code was measured, and on which machine and software.
 
-Beside a result file ``NAME.csv``, the file ``NAME.runs.jsonl`` contains one line of JSON for each run of the
-program that wrote rows to the result file.
+Beside a result file ``NAME.csv``, the file ``NAME.runs.jsonl`` contains one line of JSON for each run of
+bfsbench that wrote rows.
 """
 
 from __future__ import annotations
@@ -260,10 +260,10 @@ def code_hash(
     """Return the SHA-256, in hexadecimal, of the code that runs when a variant with these knob values is
     measured.
 
-    The hash covers every kernel file with all its headers, or the native program, or the files that an entry
-    (a program of other authors) runs. It also covers the Python modules of the host loop, the macros, and the
-    version and options of the compiler. It does not cover grid, block and run-time knobs. Comments,
-    docstrings and blank lines do not count, except in the files of an entry.
+    The hash covers either every kernel file with its headers, the native program, or the files of an entry (a
+    program of other authors). It also covers the Python modules of the host loop, the macros, and the version
+    and options of the compiler. It does not cover grid, block and run-time knobs. Comments, docstrings and
+    blank lines do not count, except in the files of an entry.
 
     ``nvcc`` is the version of another machine's compiler. By default this machine's compiler is asked.
     Returns "" if the compiler or a file is missing.
