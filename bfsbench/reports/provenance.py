@@ -306,10 +306,10 @@ def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
     if not found:
         return ""
     files = [f"`{file.split('/')[-1]}` ({_sources(found[file])})" for file in sorted(found)]
-    named = _enumerated(files) if len(files) <= _MOST_NAMED else f"{len(files)} result files"
+    named = _enumerated(files) if len(files) <= _MOST_NAMED else f"{len(files)} other files"
     here_from = f"Searches of this table started from {_sources(counts)} per graph"
-    there = "Earlier tables on this page have other values for some searches of this table"
-    return f" {here_from}. {there}, from {named}."
+    there = "Earlier tables on this page show other values of some searches"
+    return f" {here_from}. {there}, because the earlier tables use rows from {named}."
 
 
 def _sources(counts: Iterable[int]) -> str:
@@ -344,7 +344,7 @@ def outdated(rows: pd.DataFrame, current: Callable[[str, str, str], set[str]]) -
 
 
 def _named(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= _MOST_NAMED else f"{len(names)} searches"
+    return _enumerated(names) if len(names) <= _MOST_NAMED else f"{len(names)} searches"
 
 
 def line_of(rows: pd.DataFrame, reason: str | None) -> str:

@@ -255,11 +255,11 @@ def test_a_table_says_by_which_other_rows_its_searches_stand_above(folder: Path)
     first, second, third = (line for line in text.splitlines() if line.startswith(ORIGIN))
     assert "other values" not in first
     assert second.endswith(
-        " Searches of this table started from 1 source per graph. Earlier tables on this page have other "
-        "values for some searches of this table, from `a.csv` (3 sources)."
+        " Searches of this table started from 1 source per graph. Earlier tables on this page show other "
+        "values of some searches, because the earlier tables use rows from `a.csv` (3 sources)."
     )
     assert " started from 3 sources per graph." in third
-    assert third.endswith(" other values for some searches of this table, from `once.csv` (1 source).")
+    assert third.endswith(" because the earlier tables use rows from `once.csv` (1 source).")
 
 
 BESIDE = """
@@ -329,7 +329,7 @@ def test_results_name_the_commits_of_rows_that_are_not_in_the_history() -> None:
                     }
     gone = {commit[:7] for commit in named if not _is_commit(commit)}
     (said,) = re.findall(
-        r"not in the history of this repository, which was rebuilt: (.*)\.$", PAGE.read_text(), re.M
+        r"not in the history of this repository, which was rebuilt \((.*)\)\.$", PAGE.read_text(), re.M
     )
     assert set(re.split(", | and ", said)) == gone
 
@@ -412,4 +412,4 @@ def test_sizes_stand_beside_times_of_others_and_the_sentence_on_the_cache_is_mad
     many = "All" if fit == len(found) else f"{fit} of the"
     largest = max(mib for *_, mib in found)
     said = f"{many} {len(found)} graphs, with their levels, fit into the GPU's L2 cache of 60 MiB"
-    assert f"{said}. The largest takes {largest:g} MiB" in part
+    assert f"{said}. The largest graph takes {largest:g} MiB" in part
