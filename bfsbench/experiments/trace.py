@@ -254,7 +254,8 @@ def _threads(title: str, steps: list[Step]) -> Table:
             lines.append((f"{step.level} → {step.level + 1}", str(thread.index), thread.item, wrote))
     launched = {step.threads for step in steps}
     threads = " to ".join(map(str, sorted({min(launched), max(launched)})))
-    notes = (f"{len(steps)} launches of {threads} threads. Threads that are not listed return immediately.",)
+    launches = f"{len(steps)} launches of {threads} threads."
+    notes = (f"{launches} Threads that the table does not list return immediately.",)
     columns = ("levels", "thread", "works_on", "gives_a_level_to")
     return Table("threads", f"What threads do: {title}", columns, lines, notes)
 
