@@ -36,14 +36,15 @@
 namespace {
 
 constexpr int64_t kAhead = 12;  // number of arcs or queue entries between a prefetch and its use
-// When a level is pulled, each incomplete vertex adds the rows of its in-neighbours to its own row. After
-// every kLooks neighbours in the frontier it tests whether its row is complete.
+// In a pulled level, a vertex that some search has not reached adds the rows of its in-neighbours to its own row.
+// After every kLooks in-neighbours in the frontier, it tests whether its row is complete.
 constexpr int kLooks = 4;
-// All balls together read at most kBallArcs times the number of all arcs.
+// The balls of all passes together read at most kBallArcs times the number of all arcs. A ball consists of the
+// vertices around a source, see by_balls().
 constexpr int64_t kBallArcs = 4;
 
-// Bits of a vertex's state: every search has reached it (kComplete), it has a row in frontier (kActive), it
-// has a row in next (kFresh).
+// Bits of the state of a vertex. kComplete: every search of the pass has reached the vertex. kActive: the vertex
+// is in the frontier of some search. kFresh: some search has found the vertex in this level.
 enum State : uint8_t { kComplete = 1, kActive = 2, kFresh = 4 };
 
 // The results of the search from one source: the number of reached vertices, the sums of distances and of
@@ -68,8 +69,8 @@ struct Arguments {
     uint8_t* states;  // for each thread, uint8[num_vertices]
     // Measures[num_sources]. The caller has filled it with zeros.
     Measures* measures;
-    // Null, or int32[num_vertices][num_vertices]. Each source fills the row with its number. The caller has
-    // filled the array with the value for unreached vertices.
+    // Null, or int32[num_vertices][num_vertices]. Row s receives the distances from vertex s, if s is a source.
+    // The caller has filled the array with the value for unreached vertices.
     int32_t* distances;
     // Null, or int64[num_sources]. The array receives indices of `sources`, in the order in which passes take
     // the sources.
@@ -92,8 +93,9 @@ struct VectorOf<1> {
     typedef uint64_t type;
 };
 
-// A bit vector with one bit for each source of a pass, in vectors of up to 256 bits. With 512 sources, loops over
-// words take at least 30 % longer, and vectors of 512 bits take twice as long (GCC 12).
+// A bit vector with one bit for each source of a pass. It consists of vectors of up to 256 bits, because two
+// other forms are slower. With 512 sources, loops over 64-bit words take at least 30 % longer, and vectors of 512
+// bits take twice as long (GCC 12).
 template <int words>
 struct Row {
     static constexpr int kLanes = words < 4 ? words : 4, kParts = words / kLanes;
@@ -346,10 +348,11 @@ void run(const Arguments<Offset>& given) {
     });
 }
 
-// Finds the order in which passes take the sources. For each pass, a ball of vertices grows from a source along
-// the arcs until it contains enough sources. It also grows through sources of earlier passes. The balls of all
-// passes together read at most kBallArcs times the number of all arcs. Each pass may read an equal number of
-// arcs. After that number, the pass takes further sources in their given order.
+// Finds the order in which passes take the sources, so that the sources of a pass lie close together. For each
+// pass, a ball of vertices grows from a source along the arcs, until it contains enough sources. Sources of
+// earlier passes do not count, but the ball grows through them. All passes together read at most kBallArcs times
+// the number of all arcs, and each pass may read an equal share. A pass that has read its share takes further
+// sources in their given order.
 template <class Offset>
 void by_balls(const Arguments<Offset>& given) {
     std::vector<int64_t> place(given.num_vertices, -1);

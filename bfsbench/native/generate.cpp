@@ -114,9 +114,9 @@ struct Quadrants {
     }
 };
 
-// Draws the `degree` targets of the vertex `source`: the next vertices on a ring. With chance `rewire`, a target is
-// replaced by a random vertex that is neither `source` nor already a target. If a target is not replaced and its
-// vertex is already a target, row[slot] becomes -1.
+// Draws the targets of the vertex `source`, and stores them in `row`. The targets are the next `degree` vertices on
+// a ring. With chance `rewire`, a random vertex replaces a target; it is neither `source` nor an earlier target. If
+// a vertex of the ring is already a target, -1 is stored instead.
 void small_world_row(int64_t source, int64_t vertices, int64_t degree, Chance rewire, Random random, int32_t* row) {
     for (int64_t slot = 0; slot < degree; ++slot) {
         const auto drawn = [&](int64_t v) { return std::find(row, row + slot, v) != row + slot; };
@@ -151,8 +151,8 @@ class DegreesWithHubs {
     Stream places_, degrees_;
 };
 
-// Fills the 2 * `count` ends of edges in random order (Fisher and Yates). Each vertex occurs as often as its degree
-// says. If the degrees have an odd sum, the last end is left out.
+// Stores vertices at the 2 * `count` ends of edges, in random order (Fisher and Yates). The degree of a vertex is
+// the number of its ends. If the degrees have an odd sum, the last end is left out.
 void match_ends(const DegreesWithHubs& degrees, int64_t vertices, int64_t count, Stream stream, Edges edges) {
     const auto end = [&](int64_t i) -> int32_t& { return i < count ? edges.sources[i] : edges.targets[i - count]; };
     int64_t dealt = 0;
@@ -318,8 +318,8 @@ int generate_dense(int64_t vertices, Chance density, int64_t most, uint64_t seed
                 for (int64_t column = 0; column < vertices; ++column)
                     coming += counting.happens(density) && !certain(column);
             }
-            // Selection sampling: of the `coming` random entries that the row still gets, the loop keeps
-            // `wanted` entries.
+            // Selection sampling: the loop still meets `coming` random entries of the row, and keeps `wanted` of
+            // them.
             int64_t wanted = std::min(coming, most - (next == v ? 1 : 2));
             Random writing = entries.at(v), choice = culling.at(v);
             for (int64_t column = 0; column < vertices; ++column) {

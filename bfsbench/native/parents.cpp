@@ -1,6 +1,6 @@
-// parents: computes the parent of each vertex in a breadth-first tree from the levels of a finished search, and
-// checks the arcs of a graph against a tree. Both tasks use several threads if the graph is large. On a GPU,
-// cuda_src/parents.cu and cuda_src/tree_check.cu do this work.
+// parents: computes the parent of each vertex in a breadth-first tree from the levels of a finished search.
+// Also checks the arcs of a graph against a tree. Both tasks use several threads if the graph is large. On a
+// GPU, cuda_src/parents.cu and cuda_src/tree_check.cu do this work.
 #include <atomic>
 #include <cstdint>
 
@@ -72,10 +72,10 @@ void parents_64(int64_t num_vertices, const int64_t *column_offsets, const int32
     find_parents(num_vertices, column_offsets, row_indices, levels, parents);
 }
 
-// Returns the index of the first arc whose tail is in a tree, and whose head is outside of the tree or more
-// than one level below the tail. Returns -1 if there is no such arc. Sets joined[v] to 1 if an arc leads to v
-// from its parent. `levels` and `parents` are int32[V], and `joined` is uint8[V]. A vertex outside of the tree
-// has the parent -1.
+// Returns the index of the first arc that contradicts a breadth-first tree, or -1 if there is none. The tail
+// of such an arc is in the tree, and its head is outside of the tree or more than one level deeper than the
+// tail. Sets joined[v] to 1 if an arc leads to v from its parent. `levels` and `parents` are int32[V], and
+// `joined` is uint8[V]. A vertex outside of the tree has the parent -1.
 int64_t first_wrong_arc_32(int64_t num_vertices, const int32_t *row_offsets, const int32_t *column_indices,
                            const int32_t *levels, const int32_t *parents, uint8_t *joined) {
     return first_wrong_arc(num_vertices, row_offsets, column_indices, levels, parents, joined);

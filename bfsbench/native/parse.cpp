@@ -150,7 +150,7 @@ inline bool skip_number(const char*& p, const Layout& layout) {
 }
 
 // Stores the number from p to `end` in `weight`. Returns false if the number does not fit an int32, has a fraction
-// other than zeros, or has an exponent (also one such as 1e3, whose value is an integer).
+// other than zeros, or has an exponent. 1e3 is refused too, although its value is an integer.
 inline bool read_weight(const char* p, const char* end, int32_t& weight) {
     const bool negative = *p == '-';
     if (*p == '-' || *p == '+') ++p;
@@ -168,8 +168,8 @@ inline bool read_weight(const char* p, const char* end, int32_t& weight) {
 }
 
 // Skips `least` to `most` numbers and the gap before each number. Leaves `p` at the next word or at the line's end.
-// Stores the first number in `weight`, unless `weight` is null. Returns an error, and leaves `p` at the faulty
-// word, if a number is missing, if a word is not a number, or if the first number is no valid weight.
+// Stores the first number in `weight`, unless `weight` is null. Returns an error if a number is missing, if a word
+// is not a number, or if the first number is not a valid weight. `p` then stays at the faulty word.
 inline Error skip_numbers(const char*& p, int32_t least, int32_t most, const Layout& layout, int32_t* weight,
                           Outcome& out) {
     for (int32_t count = 0;; ++count) {
@@ -263,9 +263,9 @@ Error adjacency_line(const char*& p, const char* end, const Layout& layout, int3
 
 extern "C" {
 
-// Parses the lines "[tag] u v [numbers]" of an edge list, up to the first faulty line. A block of n bytes has at
-// most n / 4 + 1 pairs of ids, with one weight per pair, so the arrays must have this length. `weights` is used
-// only if layout->weighted is set. *out must be zero on entry.
+// Parses the lines "[tag] u v [numbers]" of an edge list, up to the first faulty line. The arrays must have n / 4 +
+// 1 elements for a block of n bytes, because the block has at most so many pairs of ids. Each pair has one weight.
+// `weights` is used only if layout->weighted is set. *out must be zero on entry.
 void parse_edges_int32(const char* text, int64_t size, const Layout* layout, int32_t* sources, int32_t* targets,
                        int32_t* weights, Outcome* out) {
     parse_edges(text, size, *layout, sources, targets, weights, *out);
