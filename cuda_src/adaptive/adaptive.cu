@@ -1,4 +1,7 @@
-// adaptive: a whole breadth-first search in one launch. Each level of the search runs in one of four regimes.
+// adaptive: a whole breadth-first search in one launch. The blocks choose a regime for each level by the size
+// of its frontier. BLOCK: one block runs tiny levels alone. CLUSTER: one thread-block cluster runs small
+// levels, with queues in shared memory. PUSH: all blocks expand the arcs of a medium frontier, with a queue
+// in global memory. PULL: in large levels, all blocks look for parents of the unreached vertices.
 //
 //   source
 //     |     RUN_LEVELS: the first cluster                  all blocks
@@ -95,10 +98,10 @@ static_assert(!SHORT_ROWS || sizeof(workspace) + sizeof(asked_here) + sizeof(cou
                                  STATIC_SHARED, "so that the bitmap has room");
 
 // Prepares the bitmaps for the next search: clears `visited` and, without MANY_VERTICES, sets all bits of
-// `open`. Also stores "unreached" for vertices without a level, unless a pulled level has done so
-// (`have_it`). All threads of all blocks must call this function, in the step END. The end of the launch
-// orders these stores before the next search. Before the first search, a launch with source -1 prepares the
-// bitmaps. `visited_then` needs no clearing, because a pulled level writes all its words.
+// `open`. Also stores "unreached" for vertices without a level, unless `have_it` says that a pulled level has
+// stored it. All threads of all blocks must call this function, in the step END. The end of the launch orders
+// these stores before the next search. Before the first search, a launch with source -1 prepares the bitmaps.
+// `visited_then` needs no clearing, because a pulled level writes all its words.
 __device__ __noinline__ void end_search(const bfs &search, const unsigned *reached, unsigned *visited, bool have_it) {
     const auto clear = [&](const unsigned &w, bool there) {
         if (!there) return 0u;
@@ -145,7 +148,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         result = {};
         decide(search, at, {});
         at.last = BEGIN;
-        // A failed search has not prepared the bitmaps and frontiers for this search.
+        // The previous search failed before it had prepared the bitmaps and frontiers, so this search fails
+        // too.
         if (failed) at.next = FAIL;
     }
     __syncthreads();
@@ -175,7 +179,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         case END: end_search(search, complete, visited, MANY_VERTICES && at.pulled); return;
         case FAIL: return;
         }
-        // In a QUEUE step the vertices on the list have the level `level`, and in other steps `level + 1`.
+        // The vertices on the block's list have the level `level` in a QUEUE step, and `level + 1` in PUSH
+        // and LIST.
         if (at.uses_lists())
             queue_claimed(search, shared.push, step + 1, at.next == QUEUE ? level : level + 1, at.next == LIST, result);
         __syncthreads();

@@ -14,8 +14,8 @@ struct answer_of {
     __device__ __forceinline__ void unreached(unsigned v) const { levels[v] = UNREACHED; }
 };
 
-// The answer of a search compiled with TREE is a parent for each vertex. tail() returns the vertex from which
-// an arc starts. That vertex comes from an array with one entry per arc, because queues hold only offsets of
+// With TREE, the answer of a search is the parent of each vertex. tail() returns the vertex from which an arc
+// starts. It reads this vertex from an array with one element per arc, because queues hold only offsets of
 // arcs.
 template <>
 struct answer_of<true> {

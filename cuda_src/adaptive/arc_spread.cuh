@@ -30,9 +30,10 @@ struct arc_spread {
 
     __device__ __forceinline__ float rows() const { return fmaxf((float)unreached, 0); }
     __device__ __forceinline__ float arcs() const { return fmaxf((float)unexplored, 0); }
-    // Returns the share of the unreached vertices that `edges` edges reach if arcs are spread evenly. The
-    // value `hits` is the number of these edges that lead to unreached vertices. The quotient hits / (hits +
-    // rows) approximates min(hits, rows) / rows.
+    // Returns the share of the unreached vertices that a level is expected to find if it expands `edges` edges. The
+    // expectation assumes that arcs are spread evenly. `hits` is the number of the edges that lead to unreached
+    // vertices, and rows() is the number of these vertices. The quotient hits / (hits + rows()) approximates the
+    // share.
     __device__ __forceinline__ float met_by(edge_t edges, edge_t all_edges) const {
         const float hits = __fdividef((float)edges * arcs(), (float)all_edges);
         return __fdividef(hits, hits + rows() + 1);
@@ -49,8 +50,9 @@ struct arc_spread {
         const float its_cover = fminf(fmaxf((float)found.edges * expected.per_arc, spread), 1.0f);
         cover = cover > 0 ? (cover + its_cover) / 2 : its_cover;
     }
-    // Returns the number of edges E at which pushing a level costs as much as pulling it. With costs in
-    // lookups, E solves cost * E = fixed + min(rows * arcs / (spread * E), arcs).
+    // Returns the number of edges E of a frontier at which pushing a level costs as much as pulling it. Costs count
+    // lookups in a bitmap. Pushing costs `cost` * E. Pulling costs `fixed`, and the lookups in rows: rows() *
+    // arcs() / (spread * E), but at most arcs().
     __device__ __forceinline__ float edges_meeting(float cost, float fixed) const {
         const float square = fixed * fixed + 4 * cost * __fdividef(rows() * arcs(), spread);
         const float meeting = fixed + square * rsqrtf(square);

@@ -43,11 +43,11 @@ __device__ __forceinline__ unsigned set_bit(bool mine, unsigned *bitmap, int v) 
     return set_bits(mine, &bitmap[v / 32u], 1u << v % 32);
 }
 
-// Returns a word of the bitmap of reached vertices, perhaps an outdated value from the L1 cache. The value is
-// at most as old as the last barrier of all blocks. There the first thread of the block acquires, and then
-// __syncthreads orders the loads of the block's other threads. During a level, only claims change the word,
-// and claims only set bits. So a set bit belongs to a claimed vertex. If a bit is clear, the caller must
-// still claim the vertex.
+// Returns a word of the bitmap of reached vertices. The value may come from the L1 cache and be outdated.
+// During a level, only claims change the word, and claims only set bits. So a set bit belongs to a reached
+// vertex. If a bit is clear, the caller must still claim the vertex. The value is at most as old as the last
+// barrier of all blocks: in this barrier the block's first thread acquires, and __syncthreads then orders the
+// loads of its other threads.
 __device__ __forceinline__ unsigned look(const unsigned *word) {
     unsigned value;
     // benign race: this load may miss a claim, and then the atomic of the caller's own claim decides
@@ -82,8 +82,9 @@ struct joint_claim {
         if (lane == first) before = 0;
         found = set_bits(lane == last && bits, &visited[word], bits);
     }
-    // Returns whether this lane has claimed vertex `v`: `v` was not set before. Returns false if `mine` is
-    // false. All lanes of a warp must call this function after ask().
+    // Returns whether this lane has won vertex `v`: the bit of `v` was clear in the word, and no earlier lane
+    // of the group claims `v`. Returns false if `mine` is false. All lanes of a warp must call this function
+    // after ask().
     __device__ __forceinline__ bool won(bool mine, int v) const {
         const unsigned set = before | __shfl_sync(ALL_LANES, found, last);
         return mine && !(set >> v % 32 & 1);
@@ -116,9 +117,9 @@ __device__ __forceinline__ void claim(unsigned *visited, bool (&mine)[count], co
     }
 }
 
-// The words of a bitmap that a block processes between two barriers. Runs of `run` words are dealt to the
-// blocks in turn. `run` is a power of two. The block processes `words` of its own words, beginning with its
-// word number `first`. A slot is the index of a bit among these words.
+// The words of a bitmap that a block processes between two barriers: `words` of the block's own words, from
+// its word number `first` on. The blocks own runs of `run` neighbouring words in turn; `run` is a power of
+// two. A slot is the index of a bit among the words that the block processes.
 template <unsigned run>
 struct word_share_by {
     unsigned first, words;

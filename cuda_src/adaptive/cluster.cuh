@@ -150,10 +150,11 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mi
     return fit;
 }
 
-// Queues the rows that this lane brings for the next level; a row may be empty. Lanes write rows of at most 8
-// entries to the queue of block target[k]. For longer rows the function calls queue_long_rows, to which it
-// passes `warps` and `most`. For rows without room in a queue the function calls spill_rows. All lanes of a
-// warp must call this function.
+// Queues the rows that this lane brings for the next level; a row may be empty. If rows[k] has at most 8 queue
+// entries, the lane writes them to the queue of block target[k]. With Level::KEEPS, it writes them to the
+// queue of this block. queue_long_rows queues longer rows, if they keep within the limits that `warps` and
+// `most` set. spill_rows takes the rows for which there is no room. All lanes of a warp must call this
+// function.
 template <class Level, class Row, int at_a_time>
 __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &own, const Row (&rows)[at_a_time],
                                            const unsigned (&target)[at_a_time], unsigned warps, unsigned most, int step,

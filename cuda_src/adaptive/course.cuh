@@ -6,14 +6,15 @@
 #include "arc_spread.cuh"
 #include "search.cuh"
 
-// Prices of a QUEUE step and of each vertex in this step. The unit of a price is the time to read one bit of
-// the bitmap of reached vertices. Measurements on an H200 gave the prices.
+// The price of a QUEUE step, and the additional price of each vertex that it queues. The unit of a price is the
+// time to read one bit of the bitmap of reached vertices. The prices were measured on an H200.
 constexpr float QUEUE_LOOKS = 8e5f, QUEUE_LOOKS_OF_VERTEX = 5.0f;
-// Prices of reading the longest rows of a pulled level to their ends, if these rows find no parent. MISS_LOOKS
-// limits the total price. MISS_LOOKS_OF_ARC limits the price per arc that leads to an unreached vertex.
+// In a pulled level, threads read the rows of vertices without a reached parent to their ends. These constants are
+// upper limits of the price of this work: MISS_LOOKS for all rows together, and MISS_LOOKS_OF_ARC for each arc of
+// an unreached vertex.
 constexpr float MISS_LOOKS = 8e6f, MISS_LOOKS_OF_ARC = 10.0f;
-// `worth` is the number of edges above which pulling costs less than pushing. If the frontier has fewer than
-// worth / FAR_BELOW edges, decide() uses the previous `worth`.
+// `worth` is the number of edges above which pulling costs less than pushing. If the frontier has fewer than worth
+// / FAR_BELOW edges, decide() saves the time to compute `worth` again.
 constexpr int FAR_BELOW = 2;
 constexpr float UNSURE = 1.6f;  // a factor on `worth`, until a level has shown how arcs are spread
 constexpr int MIXED = 64;       // a queue is mixed if there is more than one further entry per MIXED vertices
@@ -85,18 +86,19 @@ __device__ __forceinline__ edge_share share_of(const bfs &search, float worth_pu
     return search.when.may_pull ? edge_share::of(worth_pulling, blocks) : edge_share::unlimited();
 }
 
-// Returns whether the queue holds short rows and hubs. A row fills one or more queue entries. Its entries after the
-// first are further entries. The result is true if there are more than vertices / MIXED further entries. After
-// RUN_LEVELS, the result is true if the entries have more than QUAD * 17 / 16 arcs on average. Entries from a
-// cluster's queue have up to QUAD arcs, so longer entries come from rows that did not fit the cluster's queues.
+// Returns whether the queue holds both short rows and rows of hubs. A row fills one or more queue entries; the
+// entries after its first are further entries. The result is true if the queue has more than one further entry per
+// MIXED vertices. After RUN_LEVELS, the result is true if the entries have more than QUAD * 17 / 16 arcs on
+// average. Entries from a cluster's queue have up to QUAD arcs, so longer entries come from rows that did not fit
+// the cluster's queues.
 __device__ __forceinline__ bool parts_are_mixed(const course &at) {
     if (at.last == RUN_LEVELS) return at.now.found.edges > QUAD * (at.now.queued + at.now.queued / 16);
     return at.now.queued > at.now.found.vertices + at.now.found.vertices / MIXED;
 }
 
-// Updates the estimates with the results of the last step. Subtracts the found vertices and arcs from the
-// unreached vertices and their arcs. After RUN_LEVELS the result is rough. The cluster reports only its last
-// frontier, and each queue entry of this frontier counts as a vertex.
+// Updates the estimates with the results of the last step. Subtracts the found vertices and arcs from the unreached
+// vertices and their arcs. After RUN_LEVELS the new estimates are rough, because the cluster reports only its last
+// frontier. Each queue entry of this frontier counts as a vertex.
 __device__ __forceinline__ void learn(course &at, const expected_find &expected) {
     if (at.pushed() || at.last == PULL || at.last == PULL_RESTS) at.left.learn(at.now.found, expected);
     if (at.last == QUEUE) return;
@@ -104,16 +106,16 @@ __device__ __forceinline__ void learn(course &at, const expected_find &expected)
     at.left.unexplored -= at.now.found.edges;
 }
 
-// Decides on the next step, and on the share of each block in the edges that it may queue. All threads of the
-// block wait for the decision, so the function saves time where it can. If a frontier that was not pulled has
-// far fewer edges than `worth`, the function keeps the previous `worth`. If also a PUSH has queued this
-// frontier, and the next step pushes it, the function keeps the previous estimates and `share` too. In this
-// case after_step() updates them when this block has arrived at the next barrier.
+// Decides on the next step, and on how many edges each block may queue in it. All threads of the block wait for the
+// decision, so the function avoids long computations. If a frontier that was not pulled has far fewer edges than
+// `worth`, `worth` keeps its previous value. If a PUSH has also queued this frontier, and the next step pushes it,
+// the estimates and `share` keep their previous values too. after_step() then updates them while the block waits
+// for other blocks.
 __device__ __forceinline__ void decide(const bfs &search, course &at, const expected_find &expected) {
     const bool pulled = at.last == PULL || at.last == PULL_RESTS;
     const bool far_below = !pulled && !at.now.must_pull && (float)at.now.found.edges * FAR_BELOW < at.worth;
-    // True if the cluster can take the frontier: few queue entries, few edges, and no fast growth. `few` is
-    // false after RUN_LEVELS, because the cluster has just given back this frontier.
+    // True if the cluster can run the next level: the frontier has few queue entries and few edges, and does not
+    // grow fast. After RUN_LEVELS it is false, because the cluster itself has just stopped at this frontier.
     const bool few = at.last != RUN_LEVELS && at.now.found.edges / QUAD + at.now.queued <= search.when.small &&
                      !outgrows((float)at.now.found.edges, (float)at.expanded, (float)search.when.small * QUAD);
     at.unlearned = far_below && at.last == PUSH && !at.now.unqueued && !few;
@@ -128,8 +130,8 @@ __device__ __forceinline__ void decide(const bfs &search, course &at, const expe
         at.next = RUN_LEVELS;
         at.share = share_of(search, at.worth, CLUSTER_SIZE);
     } else {
-        // A level finds at most as many vertices as its frontier has edges. So the first comparison often saves
-        // the longer second one.
+        // A level finds at most as many vertices as its frontier has edges. So the first comparison often makes the
+        // call of next_is_pulled() unnecessary.
         at.next = at.now.found.edges > search.when.listed && next_is_pulled(search, at) ? LIST : PUSH;
         at.mixed = parts_are_mixed(at);
         if (!at.unlearned) at.share = share_of(search, at.left.cover > 0 ? at.worth : at.worth * UNSURE, gridDim.x);
@@ -147,7 +149,8 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
         at.worth = edges_worth_pulling(search, at);
         at.share = share_of(search, at.worth, gridDim.x);
     }
-    // PULL_RESTS continues the level of the previous step, and QUEUE expands nothing.
+    // PULL_RESTS and QUEUE leave `expanded` unchanged: PULL_RESTS continues the level of the previous step, and
+    // QUEUE expands no frontier.
     if (at.next != PULL_RESTS && at.next != QUEUE) at.expanded = before.found.edges;
     // `expected` is computed before the wait for other blocks, because the computation takes long.
     expected_find expected = at.left.expected(at.expanded, search.num_edges);
@@ -167,12 +170,12 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
     }
     if (at.last == RUN_LEVELS) at.level = at.now.found.vertices, at.now.found.vertices = 0;
     if (at.last == LIST) at.now.found.edges = at.left.edges_of(at.now.found.vertices);
-    // The previous LIST step subtracted an estimate of the edges. A QUEUE step reports the exact number, so
-    // this line corrects the estimate.
+    // After a LIST step, learn() subtracted an estimate of the frontier's edges. A QUEUE step counts the edges, so
+    // this line replaces the estimate by the exact number.
     if (at.last == QUEUE) at.left.unexplored += (long long)before.found.edges - at.now.found.edges;
     if (at.pushed() || at.last == PULL) ++at.level;
-    // PULL and PULL_RESTS find one level together, so their sums are added. The queue entries that PULL wrote
-    // are dropped, because a QUEUE step queues the frontier from the bitmaps.
+    // PULL and PULL_RESTS find one level together, so their sums are added. `queued` becomes 0, because a QUEUE
+    // step will queue the whole frontier from the bitmaps, also the vertices that PULL has queued.
     if (at.last == PULL_RESTS) {
         const tally sum = {before.found.edges + at.now.found.edges, before.found.vertices + at.now.found.vertices};
         at.now = frontier{sum, 0, sum.vertices > 0, 0, 0};
@@ -190,10 +193,10 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
     return at;
 }
 
-// Records the first level of the next step, and empties the frontier that the step after the next step fills.
-// One thread of the grid calls this function. For example, at the start of step 5 it empties the frontier
-// that step 6 fills. Step 4 has read that frontier, because the three frontiers are used in turn. All blocks
-// read its counts before the barrier that ended step 4.
+// Prepares the step that begins now. Records its first level, and empties the frontier that the following step
+// fills. For example, at the start of step 5 it empties the frontier that step 6 fills. Step 4 has read this
+// frontier, because three frontiers are used in turn. All blocks read its counts before the barrier that ended step
+// 4. One thread of the grid calls this function.
 __device__ __forceinline__ void prepare_step(const bfs &search, level_record *records, const course &at) {
     if (at.next == PULL) note_level(records, at.level, at.now.found.vertices, layers::pull);
     if (at.next == PUSH || at.next == LIST || (at.next == END && at.now.found.vertices > 0))

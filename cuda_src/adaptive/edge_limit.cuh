@@ -5,9 +5,9 @@
 #include "atomics.cuh"
 #include "warp.cuh"
 
-// The limit, divided among the blocks. A unit is `unit` edges. If each block finds UNITS units, all blocks
-// together reach the limit. A block reports each unit that it has found. The limit is passed if all blocks
-// together have reported more than `most_units` units.
+// A limit on edges, divided equally among the blocks. The share of a block is UNITS units of `unit` edges. A
+// block reports each unit of edges that it has found. The limit is passed when all blocks together have
+// reported more than `most_units` units.
 struct edge_share {
     static constexpr unsigned UNITS = 4;
 
@@ -50,25 +50,27 @@ struct edge_limit {
         if (leads && sum > 0) tell(atomicAdd(&edges, sum), sum, next);
         return false;
     }
-    // Sets the count to `so_far`, the number of edges that the block has found. Returns whether the call
-    // reported any units. One thread of the block calls this function.
+    // Sets the count of edges to `so_far`, the number that this block has found in the step, and reports the
+    // units that are now complete. Returns whether the function reported any units. One thread of the block
+    // calls this function.
     __device__ __forceinline__ bool count_all(edge_t so_far, Frontier &next) {
         const unsigned now = (unsigned)min(so_far, (edge_t)1 << 31), before = edges;
         edges = now;
         return now > before && tell(before, now - before, next);
     }
     // Checks again whether all blocks together have passed the limit, because other blocks may have reported
-    // units meanwhile. A block that has found UNITS units checks twice. Any other block checks once if more
-    // than half of the limit has been reported. One thread of the block calls this function.
+    // units since this block's last report. A block that has found its whole share checks twice. Any other
+    // block checks once, if more than half of the limit was reported at its last report. One thread of the
+    // block calls this function.
     __device__ __forceinline__ void look_again(const Frontier &next) {
         const unsigned looks = edges / edge_share::UNITS >= share.unit ? 2 : told > share.most_units / 2;
 #pragma unroll 1
         for (unsigned i = 0; i < looks && !passed; ++i)
             if (load_relaxed(&next.queued_units) > share.most_units) passed = 1;
     }
-    // Adds to `queued_units` the units of edges that this block completes when its count of edges grows from
-    // `before` by `more`. A unit is `share.unit` edges. Sets `passed` if all blocks together are beyond the
-    // limit. Returns false if no unit became complete.
+    // Reports the units of edges that become complete when this block's count of edges grows from `before` by
+    // `more`: adds their number to `queued_units`. A unit is `share.unit` edges. Sets `passed` if all blocks
+    // together have passed the limit. Returns false if no unit became complete.
     __device__ __forceinline__ bool tell(unsigned before, unsigned more, Frontier &next) {
         if (more < share.unit && before % share.unit + more < share.unit) return false;
         const unsigned units = (before % share.unit + more) / share.unit;

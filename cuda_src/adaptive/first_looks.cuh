@@ -11,9 +11,9 @@ constexpr int LOOK_WORDS = 4;  // words of the bitmap for which a warp has loads
 // A warp may take several words of the bitmap at a time if 32 words have at most FEW_FIRST_BITS set bits.
 constexpr unsigned FEW_FIRST_BITS = 8 * 32;
 
-// The warp reads the degrees of vertices only to count arcs. With MANY_VERTICES it reads them for one of SAMPLED
-// words, and counts each of these degrees SAMPLED times. The counts are then estimates, and only the choice of the
-// next step depends on them.
+// The warp needs the degrees of vertices only to count arcs. With MANY_VERTICES it reads degrees in one of every
+// SAMPLED words, and counts each of these degrees SAMPLED times. The counts are then estimates, and only the
+// choice of the next step depends on them.
 constexpr unsigned SAMPLED = MANY_VERTICES ? 8 : 1;
 
 // Returns the array of first in-neighbours. The array follows after the rows, and begins at the next multiple of

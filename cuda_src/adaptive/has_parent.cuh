@@ -31,11 +31,11 @@ __device__ __forceinline__ bool has_parent(const Graph &graph, const unsigned *v
     return false;
 }
 
-// Each lane may have the rest of a row, [at, end). Each of these rows is read by `lanes` lanes, so that lanes
-// without a row are not idle. Each lane reads one window of arcs. Returns whether this lane's row has a
-// reached in-neighbour in the windows that are read. If it has one, and with TREE, `its_parent` becomes this
-// in-neighbour. The bits of `active` mark the lanes that have a row. `begins` and `lengths` have room for one
-// number per lane. All lanes of a warp must call this function.
+// Looks for parents in the rows of several lanes, so that lanes without a row help the others. A lane brings
+// the rest of a row, [at, end), or an empty range; `active` has a bit for each lane with a row. Each row is
+// read by `lanes` lanes, one window of arcs per lane. Returns whether one of these windows of this lane's row
+// has a reached in-neighbour. With TREE, `its_parent` then becomes such an in-neighbour. `begins` and
+// `lengths` are scratch memory for one number per lane. All lanes of a warp must call this function.
 template <class Graph>
 __device__ __forceinline__ bool has_parent_together(const Graph &graph, const unsigned *visited, offset_t *begins,
                                                     edge_t *lengths, edge_t at, edge_t end, unsigned active,

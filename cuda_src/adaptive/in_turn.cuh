@@ -1,6 +1,6 @@
-// Several copies of a variable, of which each round uses a different copy. With three copies of a counter,
-// threads can read the first copy, add to the second copy and empty the third copy in one round. Then one
-// barrier per round suffices.
+// Copies of a variable, which successive rounds use in turn. With three copies of a counter, threads can read
+// the first copy, add to the second copy and empty the third copy in one round. Then one barrier per round
+// suffices.
 #pragma once
 
 // Copies of a variable of type T. The operator [] takes the number of the round, and returns the copy of that

@@ -24,14 +24,14 @@
 constexpr int PATIENCE = 8;
 constexpr int PIECE = 32 * WINDOW;  // arcs of a row that a warp reads together
 constexpr int WARP_PIECES = 4;      // pieces that a warp reads before all blocks share a row's rest
-// A block that found at most FEW_FOUND vertices queues them itself, if it owns at most FRESH words of the
-// bitmap. If all blocks queue their vertices themselves, no QUEUE step follows.
+// A block that finds at most FEW_FOUND vertices in a level queues them itself, if it owns at most FRESH words of
+// the bitmap. If all blocks do so, no QUEUE step follows.
 constexpr int FEW_FOUND = 64;
 
-// Marks the vertex of a slot as reached: sets its bit in fresh() and stores its level, `level` + 1. No claim
-// is needed, because only one lane calls this function for a vertex. That lane has the vertex's row, or is
-// lane 0 of the warp that reads a long row. Other lanes may help to look for the parent. With LIKELY_FIRST,
-// pull_rows skips the vertices that look_at_first() has marked.
+// Marks a found vertex as reached: sets its bit in fresh(), whose index is `slot`, and stores its level, `level` +
+// 1. No claim is needed, because only one lane calls this function for a vertex: the lane that has the vertex's
+// row, or lane 0 of the warp that reads a long row. Other lanes only help to look for the parent. With
+// LIKELY_FIRST, pull_rows skips the vertices that look_at_first() has marked.
 __device__ __forceinline__ void reach_slot(const bfs &search, pull_lists &lists, const word_share &share, unsigned slot,
                                            int level, int parent, edge_t degree, tally &found) {
     atomicOr(&lists.fresh()[slot / 32], 1u << slot % 32);
@@ -96,10 +96,10 @@ __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *vis
     }
 }
 
-// Puts off the rest of a row to the step PULL_RESTS, in which all blocks share its pieces of PIECE arcs. The
-// function stores a piece as (vertex, number of the piece in its row), in the queue of this step. A pulled
-// level does not read this queue. Pieces count from the window in which the row begins. So the first piece
-// may begin before `rest`, with arcs that the warp has read. All lanes of a warp must call this function.
+// Puts off the rest of a row to the step PULL_RESTS, in which all blocks share the work. Cuts the rest into pieces
+// of PIECE arcs, and stores each piece as (vertex, number of the piece in its row). The pieces go to the queue of
+// this step, which a pulled level does not read. Pieces count from the window in which the row begins. So the first
+// piece may begin before `rest`, with arcs that the warp has read. All lanes of a warp must call this function.
 __device__ __forceinline__ void put_off(const bfs &search, int v, edge_t begin, edge_t rest, edge_t end, int step,
                                         step_result &result) {
     const edge_t origin = begin & ~(edge_t)(WINDOW - 1);
@@ -127,7 +127,7 @@ __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *
         const edge_t end = search.column_offsets[share.vertex(slot) + 1];
         bool reached = false;
         int pieces = 0, parent = 0;
-        // `rest` is a multiple of WINDOW.
+        // `rest` is a multiple of WINDOW, so each lane reads a whole window.
         for (edge_t rest = lists.long_rests[i]; rest < end && !reached; rest += PIECE) {
             if (++pieces > WARP_PIECES && end - rest > WARP_PIECES * PIECE) {
                 put_off(search, share.vertex(slot), begin, rest, end, step, result);

@@ -13,8 +13,8 @@ constexpr int WAITING = 64;  // the capacity of a warp's list: a power of two, a
 // True if the array of fresh() is in dynamic shared memory. The host then gives each block dynamic memory for
 // FRESH_WORDS words.
 constexpr bool FRESH_APART = MANY_VERTICES && !SHORT_ROWS;
-// Between two barriers, a block processes FRESH words of the bitmap: it looks for parents of their vertices.
-// In this time a block can set LONG_ROWS rows aside for whole warps.
+// FRESH is the number of words of the bitmap whose vertices a block processes between two barriers. LONG_ROWS is
+// the number of rows that the block can set aside for whole warps in this time.
 constexpr int FRESH = FRESH_APART ? FRESH_WORDS : 2048 >> WIDE_OFFSETS;
 constexpr int LONG_ROWS = FRESH_APART ? 1024 >> WIDE_OFFSETS : 256;
 // A warp may take several words of the bitmap at a time if 32 words have at most FEW_BITS set bits.

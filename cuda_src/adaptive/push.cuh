@@ -36,8 +36,8 @@ constexpr unsigned LONG_RESTS = 256;
 
 struct push_buffers {
     block_list<CLAIMED> claimed;
-    // The place in the queue of the first entry of the first listed row. The first entries of the other rows
-    // follow in the order of the list.
+    // The place in the queue where the first entries of the listed rows begin. They follow each other in the order
+    // of the list.
     unsigned place;
     unsigned further_place;  // where the further entries of the rows of this round begin in the queue
     // Long rows of this round, without their first entries. The member `parts` counts the further queue entries of
@@ -101,10 +101,10 @@ __device__ __forceinline__ unsigned further_parts(push_buffers &buffers, queue_r
     return 0;
 }
 
-// Stores the levels of vertices of the block's list, and queues their rows. Each thread takes `count`
-// vertices, and the block begins with entry `first` of the list. The first queue entry of list entry i goes
-// to place buffers.place + i. This queue entry is empty if the row is empty. This function reserves the
-// places of further queue entries. All threads of the block must call this function.
+// Stores the levels of vertices of the block's list, and queues their rows. The block begins with entry `first` of
+// the list, and each thread takes `count` vertices. The first queue entry of the i-th listed row goes to place
+// buffers.place + i, which the caller has reserved. It is empty if the row is empty. This function reserves the
+// places of the rows' further queue entries. All threads of the block must call this function.
 template <int count>
 __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buffers, next_frontier &next,
                                            unsigned first, unsigned size, int step, int level) {
@@ -144,11 +144,11 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
     buffers.further.template write<queue_row>(queue + buffers.further_place);
 }
 
-// The second phase of a pushed level: stores the levels of the listed vertices, queues their rows for `step`,
-// and sets `result`. `level` is the level of the listed vertices. All blocks must call this function, after
-// push_level or list_frontier, or one step later in QUEUE. Reserves the places of first queue entries before
-// the offsets are known, so that the reservation and the loads of offsets overlap. With `only_lists`, the
-// vertices have their levels already, and the function only counts them.
+// The second phase of a pushed level: stores the levels of the listed vertices, queues their rows for `step`, and
+// sets `result`. `level` is the level of the listed vertices. All blocks must call this function, after push_level
+// or list_frontier, or one step later in QUEUE. Each row has a first queue entry. The function reserves the places
+// of these entries before the offsets are known, so that the reservation and the loads of offsets overlap. With
+// `only_lists`, the vertices have their levels already, and the function only counts them.
 //
 // A block has stopped queueing if `limit.passed` is set, or if the step is LIST. The table says where the
 // whole frontier is after the step. It asks whether the list of any block is full, and whether any block has
@@ -183,8 +183,8 @@ __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &b
         }
     if (!last) return;
     const bool all_fit = buffers.claimed.all_fit(), stopped = buffers.limit.passed || only_lists;
-    // Some vertices of this block are on no list. after_step() sets must_pull if any block has stopped
-    // queueing too.
+    // The list of this block was too short for all vertices that it claimed. If any block has also stopped
+    // queueing, after_step() sets must_pull.
     if (!all_fit) store_relaxed(&next.unlisted, 1);
     result = {buffers.found, !all_fit, stopped && buffers.found.sum.vertices > 0};
 }

@@ -30,8 +30,9 @@ typedef cut_row<PART, OF_ARRAY> queue_row;  // a row cut into entries of up to P
 // The facts about a frontier that all blocks know after the barrier of the step that found it.
 // counted_barrier::wait fills the members before `must_pull`.
 struct frontier {
-    // Vertices and edges. After RUN_LEVELS, the barrier has a level in the place of `vertices`. Only the first
-    // block adds this number. after_step() copies it to course::level, and then sets `vertices` to 0.
+    // The numbers of vertices and edges. After RUN_LEVELS, the barrier carries a level instead of the number
+    // of vertices; only the first block adds to it. after_step() moves this level to course::level, and sets
+    // `vertices` to 0.
     tally found;
     unsigned queued;  // the number of queue entries
     int unqueued;     // true if some vertices of the frontier have not been queued
@@ -45,8 +46,8 @@ struct frontier {
 // `rests` only after a block has set a notice in the barrier.
 struct next_frontier {
     counted_barrier barrier;
-    // True if the lists of the blocks do not have all vertices of the frontier. The queue has the missing
-    // vertices, unless a block has stopped queueing.
+    // True if some vertices of the frontier are on no block's list. The queue has these vertices, unless a
+    // block has stopped queueing.
     int unlisted;
     unsigned rests;
     unsigned queued_units;  // number of edges, in units of edge_share, that all blocks have reported

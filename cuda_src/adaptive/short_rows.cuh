@@ -18,8 +18,8 @@
 
 static_assert(QUAD == 4 && !WIDE_OFFSETS && !TREE, "records are of four arcs, and of no place in COO");
 
-// The records of a vertex that a search must read. There is no record to read if the vertex's arcs cannot
-// lead to a new vertex.
+// The records of a vertex that a search must read: none, one or two. There are none to read if the vertex's arcs
+// cannot lead to a new vertex.
 struct record_row {
     edge_t begin, distance;  // `distance` is from the first record to the second record
     unsigned records;
@@ -35,9 +35,9 @@ __device__ __forceinline__ record_row row_behind(const bfs &search, int entry) {
     const edge_t distance = (edge_t)QUAD * search.num_vertices;
     return {search.first_record + (edge_t)QUAD * neighbour_of(entry), distance, records};
 }
-// Returns the vertex's full row in the column indices, or an empty row if the vertex has no records to read. A
-// caller needs the full row only to spill it, because spilling cuts the row into parts of up to PART arcs.
-// Records that are already queued in the cluster go to global memory unchanged.
+// Returns the vertex's row in the column indices, or an empty row if the vertex has no records to read. Only rows
+// that are spilled need this, because spilling cuts a row into parts of up to PART arcs. Records that the cluster
+// has already queued go to global memory unchanged.
 __device__ __forceinline__ cut_row<QUAD, OF_ROW> whole_row(const bfs &search, const record_row &row) {
     if (row.records == 0) return {0, 0};
     return search.row_of<cut_row<QUAD, OF_ROW>>((int)((row.begin - search.first_record) / QUAD));

@@ -37,9 +37,9 @@ __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigne
 }
 
 // Runs levels in one block while they are tiny, and stops before level own.last. All threads of a cluster's
-// first block must call this function. On return, the shared memory of all blocks of the cluster has two
-// numbers. `stopped` is the first level that was not run, and `left` is the number of its queue entries. If
-// the queue was full, `left` is ~0u, so that the cluster stops.
+// first block must call this function. The function stores two results in the shared memory of all blocks of
+// the cluster: `stopped` is the first level that was not run, and `left` is the number of its queue entries.
+// If the queue was full, `left` is ~0u, so that the cluster stops.
 __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                                 level_record *records, int step, unsigned level) {
     const unsigned most = search.when.tiny;
@@ -73,19 +73,19 @@ __device__ __noinline__ bool finds_too_much(const bfs &search, cluster_queues &o
     return outgrows((float)parts, (float)before, (float)search.when.small);
 }
 
-// Runs levels until `pause` is not GO_ON or a queue overflows. All blocks of a cluster must call this
-// function. Returns the first level that has not been expanded. To save time, the last warp of a block counts
-// a level's queue entries while the block expands the level. So the cluster may expand one level that is not
-// small. If the growth of earlier levels has predicted the size of this level, the cluster stops before it.
-// Each block computes `pause` from the queue sizes of all blocks, so all blocks stop together. Warps without
-// arcs go straight to the barrier, because their instructions would delay other warps.
+// Runs levels in all blocks of the cluster, until `pause` is not GO_ON or a queue overflows. All blocks of a
+// cluster must call this function. Returns the first level that has not been expanded. To save time, the last
+// warp of a block counts a level's queue entries while the block expands the level. So the cluster may expand
+// one level that is not small, unless the growth of earlier levels has predicted the size of this level. Each
+// block computes `pause` from the queue sizes of all blocks, so all blocks stop together. Warps without arcs
+// go straight to the barrier, because their instructions would delay other warps.
 __device__ __forceinline__ unsigned run_together(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned total) {
     const unsigned lane = threadIdx.x % 32;
     const bool counts = threadIdx.x / 32 == blockDim.x / 32 - 1;
-    // At the start of a step, `total` is the size of the first level, which the loop counts again. In this
-    // case the loop ends after TINY_LEVELS tiny levels instead of TINY_LEVELS + 1. After a COUNT, `total` is
-    // the size of the previous level.
+    // The loop ends when `tiny_levels` exceeds TINY_LEVELS. At the start of a step, `total` is the size of
+    // the first level, which the loop counts again, so TINY_LEVELS tiny levels suffice. After a COUNT,
+    // `total` is the size of the previous level.
     if (threadIdx.x == blockDim.x - 1) own.tiny_levels = total <= search.when.tiny;
     do {
         const unsigned arcs = own.held(level) * QUAD;
@@ -145,7 +145,7 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
             if (cluster_rank() == 0) run_tiny_levels(search, bitmap, own, records, step + 1, level);
             cluster_sync();
             level = own.stopped, total = own.left, alone = false;
-            // If `total` is 0, the next level leaves `growth` unchanged.
+            // 0 stands for an unknown size: the next level then leaves `growth` unchanged.
             if (threadIdx.x == blockDim.x - 1) own.total = 0;
         } else {
             level = run_together(search, bitmap, own, records, step + 1, level, total);
@@ -156,7 +156,8 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
     bitmap.store();
     if (total > 0) give_frontier(search, own, step + 1, level, result);
     if (cluster_rank() == 0 && threadIdx.x == 0) {
-        // The step that expands this level records the level again.
+        // This record shows when the cluster's last level ended. The step that expands the new level records
+        // it again.
         if (total > 0) note_level(records, level, 0, layers::cluster);
         result.found.sum.vertices = level;
     }
