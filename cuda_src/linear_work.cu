@@ -1,5 +1,6 @@
-// linear_work: a search with a degree array, a prefix sum, gathering, a mask and compaction. It is the optimised
-// linear-work search of the project report for the course CSE 6230.
+// linear_work: the optimised linear-work search of the project report for the course CSE 6230. A level copies all
+// neighbours of the frontier to one array, and marks the unreached ones in a mask. The marked vertices become the
+// next frontier. Prefix sums give the places in the array and in the frontier.
 //
 // A level has these launches:
 //

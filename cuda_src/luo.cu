@@ -89,8 +89,8 @@ struct w_frontiers {
     }
 };
 
-// Claims the unreached neighbours in a row. Appends each claimed vertex to `found` by its row, or by all its rows if
-// the host has split its long adjacency list into several rows.
+// Claims the unreached neighbours in a row. Appends the row of each claimed vertex to `found`. If the host has
+// split the vertex's long adjacency list into several rows, the function appends all of them.
 template <bool look_first>
 __device__ __forceinline__ void expand(const search &search, int row, int level, w_frontiers &found) {
     claim_neighbours<look_first>(search.row_offsets, search.column_indices, search.levels, row, level, [&](int first) {

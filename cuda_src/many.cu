@@ -10,11 +10,11 @@
 //
 // 1. Expand. The threads compute seen(l + 1) and marks(l + 1). If few arcs leave the frontier, the level is
 // pushed: vertices of the frontier give their marked chunks to their out-neighbours. Otherwise the level is
-// pulled: each vertex collects chunks of its in-neighbours, until no active search lacks the vertex. A search
-// is active if it reached a vertex in level l. A vertex loads a chunk of an in-neighbour only if the chunk is
-// marked there, and if an active search lacks the vertex in this chunk.
-// 2. Settle. The threads count the vertices that each search has found. They clear the old marks. They also
-// copy changed chunks to the older array of rows, so that both arrays are equal before the next expansion.
+// pulled: each vertex collects chunks of its in-neighbours, until no active search lacks the vertex. A search is
+// active if it reached a vertex in level l. A thread loads a chunk of an in-neighbour only if the chunk is
+// marked there, and if some active search of this chunk lacks the vertex. 2. Settle. The threads count the
+// vertices that each search has found. They clear the old marks. They also copy changed chunks to the older
+// array of rows, so that both arrays are equal before the next expansion.
 //
 // The phases share work in one way. Each lane of a warp tests one vertex or one arc, and the warp writes
 // those that need work to its worklist. Then the teams of the warp take items from the worklist. A team is a
@@ -38,7 +38,8 @@
 #define LANES (WORDS / CHUNK)      // number of threads of a team; at most 8, because marks are bytes
 #define TEAMS (WARP / LANES)       // number of teams of a warp
 #define SHORT_AT_ONCE 8            // number of arcs of a short list whose loads overlap
-// Number of items of a worklist whose loads overlap in a team. TEAMS * AT_ONCE divides WARP.
+// Number of items that a team takes from a worklist at a time, so that their loads overlap. TEAMS * AT_ONCE
+// divides WARP.
 #define AT_ONCE (LANES < 4 ? LANES : 4)
 #define PLANES 6  // number of bits of a counter; a thread empties its counters after 63 chunks
 
@@ -103,7 +104,8 @@ struct many_graph {
     int num_vertices, num_out_pieces, num_in_pieces;
 };
 
-// The numbers of the calling thread's chunk in a row, of its team and lane in the warp, and of its warp.
+// Indices of the calling thread: its chunk in a row, its team in the warp, its lane in the warp, and its warp in
+// the grid.
 __device__ __forceinline__ unsigned my_chunk() { return threadIdx.x % LANES; }
 __device__ __forceinline__ unsigned my_team() { return threadIdx.x % WARP / LANES; }
 __device__ __forceinline__ unsigned my_lane() { return threadIdx.x % WARP; }
@@ -127,7 +129,7 @@ struct many_rows {
     }
     __device__ __forceinline__ unsigned *counts(int level) const { return level_counts + level % 2 * BITS; }
 
-    // Adds chunks to the marks(level) of vertex v.
+    // Marks chunks of vertex v as changed in a level: adds the bits `chunks` to the byte marks(level) of v.
     __device__ __forceinline__ void mark(int level, int v, unsigned chunks) const {
         unsigned *const word = &mark_words(level)[v / 4];
         const unsigned bits = chunks << v % 4 * 8;
@@ -152,8 +154,8 @@ struct item {
     unsigned chunks;
 };
 
-// Stores the items of all lanes in the warp's worklist. Items with chunks come first, and the others follow.
-// Returns the number of items with chunks. All lanes of the warp must call the function.
+// Stores the items of all lanes in the warp's worklist. Items that need work (`chunks` is not 0) come first, and
+// the others follow. Returns the number of items that need work. All lanes of the warp must call the function.
 __device__ __forceinline__ unsigned fill(item *worklist, item mine) {
     const unsigned lane = my_lane(), full = __ballot_sync(ALL_LANES, mine.chunks != 0);
     const unsigned number = __popc(full), before = __popc(full & ((1u << lane) - 1));
@@ -169,20 +171,23 @@ __device__ __forceinline__ item *my_worklist() {
     return worklists[threadIdx.x / WARP];
 }
 
-// Returns the marks of the team's chunks that have a bit. All lanes of the warp must call the function.
+// Returns one bit for each chunk that the calling thread's team holds: 1 if any bit of the chunk is set. All
+// lanes of the warp must call the function.
 __device__ __forceinline__ unsigned chunks_with_bits(const chunk &mine) {
     return __ballot_sync(ALL_LANES, mine.any()) >> my_team() * LANES & ((1u << LANES) - 1);
 }
 
-// Returns the bits that any team of the warp has. All lanes of the warp must call the function.
+// Returns the OR of the chunks `mine` of all teams, over the threads that have the caller's place in their team.
+// All lanes of the warp must call the function.
 __device__ __forceinline__ chunk any_team(chunk mine) {
     for (int distance = LANES; distance < WARP; distance *= 2)
         for (int i = 0; i < CHUNK; ++i) mine.words[i] |= __shfl_xor_sync(ALL_LANES, mine.words[i], distance);
     return mine;
 }
 
-// Adds the bits of one chunk of v's row to the rows of v's out-neighbours, for every `step`-th arc of `some`,
-// from arc `first` on. The chunk also has bits from before `level`, but the out-neighbours already have these.
+// Pushes one chunk of v's row: adds its bits to the rows of v's out-neighbours. Takes every `step`-th arc of
+// `some`, from arc `first` on. The chunk also has bits from earlier levels, but the out-neighbours already have
+// these.
 __device__ __forceinline__ void give(const many_graph &graph, const many_rows &rows, int level, int v, arcs some,
                                      unsigned first, unsigned step) {
     const chunk row = rows.seen(level, v);
@@ -230,8 +235,8 @@ __device__ __forceinline__ chunk active_searches(const many_rows &rows, int leve
     return active;
 }
 
-// Adds to one chunk of v's row the bits of `active` that v's in-neighbours have. Stops when the chunk has all
-// bits of `active`. Returns the bits that are new. The loads of SHORT_AT_ONCE arcs overlap.
+// Pulls one chunk of v's row: adds the bits of `active` that v's in-neighbours have. Stops when the chunk has
+// all bits of `active`. Returns the bits that are new. The loads of SHORT_AT_ONCE arcs overlap.
 __device__ __forceinline__ chunk collect(const many_graph &graph, const many_rows &rows, int level,
                                          const chunk &active, int v) {
     const arcs in = arcs_of(graph.column_offsets, v);
@@ -356,9 +361,8 @@ struct bit_counters {
     }
 };
 
-// Counts the vertices that each search has reached in a level, copies changed chunks to the rows of the
-// previous level, and clears the marks of the previous level. All threads of the block must call the
-// function.
+// Counts the vertices that each search has reached in a level. Also copies the changed chunks to the rows of the
+// previous level, and clears the marks of the previous level. All threads of the block must call the function.
 __device__ __forceinline__ void settle(const many_graph &graph, const many_rows &rows, many_state *state, int level,
                                        int *distances, int pitch) {
     __shared__ unsigned counts[BITS];

@@ -1,9 +1,9 @@
 // probe: kernels that measure the highest rates of a device, one operation each. The code in bfsbench/tools/probe.py
 // times them.
 //
-// Every kernel writes a result by which the host checks the kernel's work, such as a copy, a sum of values, a count
-// of failures, or the last index of a chain. Each thread writes its own sum or count of failures, because adding up
-// the values of all threads would take time in the measurement.
+// Every kernel writes a result, by which the host checks the kernel's work. Results are copies, sums of values,
+// counts of failures, or the last index of a chain. Each thread writes its own sum or count of failures, because
+// adding up the values of all threads would take time in the measurement.
 //
 // The kernels `copy`, random_reads and random_bit_tests have signed loop counters. The compiler may assume that
 // signed counters do not overflow. So it can compute the number of iterations before the loop, unroll the loop, and

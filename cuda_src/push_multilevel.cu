@@ -7,7 +7,7 @@
 //
 // There are two queues in global memory: one for even levels and one for odd levels. Between launches, the frontier
 // lies in the global queue of its level, and its length is sizes[level % 3]. Inside the kernel, vertex i of the
-// frontier lies at index i of a queue in shared memory if that queue has more than i places. Otherwise the vertex
+// frontier lies at index i of a queue in shared memory, if the queue has that many places. Otherwise the vertex
 // lies at index i of the global queue. So the kernel completes a level that outgrows the shared queue. At the end
 // the block copies the vertices of the shared queue to the beginning of the global queue.
 //

@@ -2,11 +2,11 @@
 //
 // The kernels compute levels from the parents alone. In each round a vertex replaces its ancestor by this
 // ancestor's ancestor and adds up the steps. After log2(D) rounds, rounded up, every vertex of a tree of depth D
-// has the source as its ancestor. If a vertex has a parent, but its ancestor is not the source after the last
-// round, no path of parents leads from the vertex to the source: it breaks rule 1. The computed levels put each
-// vertex one level below its parent, so rule 2 holds. One pass over the edges compares the levels of both ends
-// (rules 3 and 4). The pass also marks vertices that an edge joins to their parent (rule 5). Together the rules
-// imply that levels are right and no vertex is missing.
+// has the source as its ancestor. If a vertex has a parent, but its ancestor after the last round is not the
+// source, no path of parents leads to the source: it breaks rule 1. The computed levels put each vertex one level
+// below its parent, so rule 2 holds. One pass over the edges compares the levels of both ends (rules 3 and 4). The
+// pass also marks vertices that an edge joins to their parent (rule 5). Together the rules imply that levels are
+// right and no vertex is missing.
 //
 // check_parents in bfsbench/programs/families/bfs/parents.py does this check on the host. The host defines
 // NO_PARENT.

@@ -4,8 +4,8 @@
 // A block updates a piece of a row that has as many elements as the block has threads. Each thread updates
 // one element.
 //
-// There are no races. All threads read row k and column k, but the launch for k stores nothing there, because a
-// path from k or to k never gets shorter by passing through k.
+// There are no races. All threads read row k and column k, but the launch for k stores nothing there. A path
+// from k or to k never gets shorter by passing through k.
 #include "min_plus.cuh"
 
 extern "C" __global__ void apsp_fw(int *matrix, int *via, int pitch, int k) {

@@ -12,8 +12,9 @@
 #define THREADS_X (TILE_SIZE / ELEMENTS_X)
 #define THREADS_Y (TILE_SIZE / ELEMENTS_Y)
 #define THREADS (THREADS_X * THREADS_Y)
-// Number of resident blocks per multiprocessor that the compiler plans for: as many as have 512 threads together.
-// Each thread may then use up to 128 registers. A larger block is alone on its multiprocessor.
+// The least number of blocks per multiprocessor for which the compiler must leave registers. Blocks of fewer than
+// 512 threads share a multiprocessor, with 512 threads in all, so each thread may use up to 128 registers. A larger
+// block may be alone on its multiprocessor.
 #define BLOCKS (THREADS < 512 ? 512 / THREADS : 1)
 #define VECTOR (ELEMENTS_X < 4 ? ELEMENTS_X : 4)
 #ifndef DEPTH

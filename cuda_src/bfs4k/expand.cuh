@@ -113,8 +113,8 @@ struct edge_discover {
         return owner;
     }
 
-    // Returns the number of the edge at which the row of `lane` ends, or 0 if the row has at most as many edges as
-    // the warp has lanes.
+    // Returns the number of the edge at which the row of `lane` ends. Returns 0 if the row has at most as many
+    // edges as the warp has lanes.
     __device__ __forceinline__ edge_t end_if_long(int lane) const {
         const warp_lanes &warp = visit.warp;
         const edge_t begin = __shfl_sync(warp.mask, before, lane);

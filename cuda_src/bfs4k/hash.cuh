@@ -12,8 +12,9 @@
 enum class hashing { none, hash64, hash_warp };
 constexpr hashing HASHING = hashing::HASH;
 
-// Two sets of the calling thread's vertices. `detected` has the duplicates. `conflicts` has the vertices
-// whose table entry another vertex has overwritten. Bit k of a set stands for vertices[k].
+// The result of looking for duplicates among the calling thread's vertices. Bit k of each member stands for
+// vertices[k]. `detected` has the duplicates. `conflicts` has the vertices whose table entry another vertex has
+// overwritten.
 struct verdict {
     unsigned detected, conflicts;
 };

@@ -24,7 +24,8 @@ __device__ __forceinline__ T exclusive_sum(const warp_lanes &warp, T value, T &t
     return sum - value;
 }
 
-// Returns what exclusive_sum() returns, for a warp of 32 lanes.
+// Returns the sum of `mine` over all lower lanes. `total` becomes the sum over all lanes. The warp must have 32
+// lanes, and all of them must call the function.
 __device__ __forceinline__ unsigned sum_before(unsigned mine, unsigned &total) {
     return exclusive_sum(warp_lanes(threadIdx.x % 32), mine, total);
 }

@@ -24,8 +24,9 @@
 constexpr int BATCH = 4;  // number of neighbours that a thread loads at once, so that their latencies overlap
 constexpr int NONE = -1;  // stands for no neighbour
 
-// Reads an adjacency list with `width` threads, and passes its neighbours to the sink. The calling thread has the
-// index `rank` among these threads. `place` is the sink's place for the first neighbour of the list.
+// Reads an adjacency list with `width` threads, and passes its neighbours to the sink, an object of the caller
+// that stores neighbours. The calling thread has the index `rank` among these threads. The sink stores the first
+// neighbour of the list at `place`.
 template <typename Sink>
 __device__ __forceinline__ void read_list(const int *column_indices, edge_t begin, edge_t end, unsigned rank,
                                           unsigned width, unsigned long long place, Sink &sink) {
@@ -108,8 +109,8 @@ __device__ __forceinline__ void gather_by_scan(const int *column_indices, edge_t
     }
 }
 
-// Reads the list begin .. end - 1 of every thread of the block, and passes all neighbours to the sink. A list
-// may be empty.
+// Reads the list begin .. end - 1 of every thread of the block, and passes all neighbours to the sink, an object
+// of the caller that stores neighbours. A list may be empty.
 template <typename Sink>
 __device__ __forceinline__ void gather(const int *column_indices, edge_t begin, edge_t end, edge_t *stage,
                                        Sink &sink) {

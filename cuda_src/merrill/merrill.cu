@@ -340,8 +340,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         if (levels[v] == level) search.queue(level)[atomicAdd(search.size(level), (count_t)1)] = v;
 }
 
-// A sink for gather() that queues the gathered neighbours without a level. An atomic claims each of them, so that
-// it enters the queue once.
+// A sink for gather() that queues the gathered neighbours if they are unreached. An atomic replaces the neighbour's
+// level by QUEUED, so that each neighbour enters the queue once.
 struct claiming_sink {
     int *levels;
     int *queue;

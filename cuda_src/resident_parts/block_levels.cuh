@@ -139,10 +139,10 @@ struct block_levels {
         __syncthreads();
     }
 
-    // Sets the bits of the neighbours of new vertices. `fresh` has the new vertices among the 32 local ids that
-    // begin with `first`. The function stores the level of each new vertex at index home + bit of the level array,
-    // where bit is the vertex's number among the 32 ids. If `home` is NO_PLACE, it stores no level: the ids belong
-    // to ghosts or further quads, or end_levels() has already stored the levels.
+    // Sets the bits of the neighbours of new vertices, and stores the levels of the new vertices. Bit i of `fresh`
+    // stands for the vertex with the local id first + i. Its level goes to index home + i of the level array. If
+    // `home` is NO_PLACE, the function stores no levels: the ids belong to ghosts or further quads, or end_levels()
+    // has already stored the levels.
     __device__ __forceinline__ void expand(unsigned first, unsigned fresh, unsigned *next, int home, int level) const {
         while (fresh != 0) {
             const unsigned bit = 31 - __clz(fresh);
@@ -205,9 +205,9 @@ struct block_levels {
         if (any) atomicOr(&own.seen[(step + 1) % 2], block_state::BUSY);
     }
 
-    // Makes readers of the part in slot `slot` active in the next step. A part's readers are the parts that have one
-    // of its vertices as own vertex or as ghost, so the part itself is one of them. Bit k of `readers` selects reader
-    // number k of the part.
+    // Makes readers of the part in slot `slot` active in the next step. A part's readers are the parts that have
+    // one of its vertices as own vertex or as ghost. So the part itself is one of them. Bit k of `readers` selects
+    // reader number k of the part.
     __device__ __forceinline__ void tell_readers(unsigned readers, unsigned slot) const {
         for (unsigned left = readers & ~atomicOr(&own.slots[slot].woken, readers); left; left &= left - 1)
             wake(own.slots[slot].readers[__ffs(left) - 1], bitmap_of(step + 1), parts.number);

@@ -37,8 +37,8 @@ struct partition {
 // barriers).
 //
 // `at_level` has one copy for even steps and one copy for odd steps. Each element stands for a group of 32 places.
-// Its lower half has the bits of the vertices reached before the step's first level, and its upper half has the
-// bits of the vertices at this level. `bitmaps` has three copies, by step modulo 3. Each copy has bits of the
+// Its lower half has the bits of the vertices that were reached before the step's first level. Its upper half has
+// the bits of the vertices at this level. `bitmaps` has three copies, by step modulo 3. Each copy has bits of the
 // active parts, and then bits of the parts that may become active soon.
 struct exchange {
     unsigned long long *at_level;
@@ -123,7 +123,7 @@ struct part_list {
     }
 };
 
-// Room in shared memory for one part, which runs or may become active soon.
+// Room in shared memory for one part. The part runs in this step, or it may become active soon.
 struct part_slot {
     int number;      // number of the part, or NO_PART
     bool active;     // true if the part has work between the last barrier and the next barrier
@@ -143,8 +143,8 @@ struct part_slot {
         active = runs = to_load = false, is_read = true;
     }
 
-    // Updates the slot for a step, after the state of its ghosts has been read. A part that stops running
-    // leaves the slot.
+    // Updates the slot at the start of a step, after the threads have read the state of the part's ghosts. A part
+    // that stops running leaves the slot.
     __device__ __forceinline__ void become(bool is_active, bool runs_now) {
         if (runs && !runs_now) number = NO_PART, to_load = false;
         is_read = true;
@@ -160,12 +160,13 @@ struct block_state {
     part_list waiting, later;
     part_list ahead;           // parts that may become active soon, but have no room in shared memory yet
     int loads;                 // number of parts to load
-    // Flags that threads set during a step: the bits ANY to AHEAD, defined below. seen[0] is for even steps, and
-    // seen[1] is for odd steps.
+    // Flags that threads set during a step, one bit for each flag (ANY, FRESH, SOON, CHANGED, BUSY, AHEAD). seen[0]
+    // is for even steps, and seen[1] is for odd steps.
     int seen[2];
     bool failed;
 
-    // A flag in an entry of a list, besides the part's number: some block may have held the part before.
+    // A flag in an entry of a list of parts. It says that some block may have held the part before. The block that
+    // takes the part must then also read the state of the part's own vertices.
     static constexpr int WAS_KNOWN = 1 << 30;
     static constexpr int ANY = 1, FRESH = 2, SOON = 4, CHANGED = 8, BUSY = 16, AHEAD = 32;  // bits of `seen`
 
@@ -185,8 +186,8 @@ struct block_state {
     }
 };
 
-// Counters for profiles, which do nothing unless COUNTERS is 1. In each step, most() keeps the cycles that the
-// slowest block spends in a phase, and add() sums numbers over all blocks. The array `counts` has
+// Counters for profiles. The functions do nothing unless COUNTERS is 1. most() keeps the number of cycles that the
+// slowest block spends in a phase of a step. add() sums numbers over all blocks. The array `counts` has
 // counted::number counters for each level. A step has `hops` levels and uses the counters of its first level.
 struct stopwatch {
     unsigned long long *counts;

@@ -10,9 +10,9 @@ struct block_search : block_slots {
     bool some_soon = false;   // true if parts that may become active soon must be given to blocks
     bool some_ahead = false;  // true if parts that may become active soon wait for a slot in the list `ahead`
 
-    // Begins the work between two barriers. Reads the state of the ghosts of the block's parts. Reads which parts
-    // of the graph are active. A part may have to run although no block holds it. The function gives such parts to
-    // the blocks in turn. Returns false if no part is active.
+    // Begins the work between two barriers. Reads the state of the ghosts of the block's parts, and reads which
+    // parts of the graph are active. Parts that must run, but that no block holds, go to the blocks in turn.
+    // Returns false if no part is active.
     __device__ __forceinline__ bool begin_step() {
         const unsigned thread = threadIdx.x, words = layout.bitmap_words;
         const unsigned *bitmap = bitmap_of(step);
@@ -105,9 +105,9 @@ struct block_search : block_slots {
         watch.add(counted::loads_ahead, step - 1, own.loads);
     }
 
-    // Marks the readers of each active part as parts that may become active soon, once while the part is in its
-    // slot. A part's readers are the parts that have one of its vertices as own vertex or as ghost, so the part
-    // itself is one of them. The entry ALL_PARTS of a list of readers is ignored.
+    // Marks the readers of each active part as parts that may become active soon. Does so once for each part that
+    // enters a slot. A part's readers are the parts that have one of its vertices as own vertex or as ghost. So the
+    // part itself is one of them. The entry ALL_PARTS of a list of readers is ignored.
     __device__ __forceinline__ void announce() {
         if (threadIdx.x >= READERS) return;
         for (unsigned s = 0; s < layout.slots; ++s) {

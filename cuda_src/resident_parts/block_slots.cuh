@@ -8,7 +8,8 @@
 constexpr int COPIES_AT_A_TIME = 8;
 
 struct block_slots : block_levels {
-    // Number of parts given to blocks so far, modulo the number of blocks; only the first warp has the value.
+    // Number of parts given to blocks so far, modulo the number of blocks. Only the first warp of the block updates
+    // its copy.
     unsigned dealt = 0;
 
     // Gives the parts of a bitmap to the blocks in turn, and appends this block's parts to `list`. All blocks

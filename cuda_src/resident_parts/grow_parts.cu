@@ -21,7 +21,8 @@ constexpr int NO_LABEL = -1;
 struct growth {
     grid_barrier barrier;
     int failed;    // true if a block waited too long at the barrier
-    // Number of vertices that a level finds, by level modulo 3; found[2] begins with the number of start vertices.
+    // The number of vertices that a level finds. The index is the level modulo 3. At the start, found[2] is the
+    // number of start vertices, which count as level -1.
     int found[3];
     int number;    // number of seeds of the next round
     int unlabelled;
@@ -140,10 +141,10 @@ extern "C" __global__ void rank_rest(labelling outwards, labelling inwards, grow
     }
 }
 
-// Gives each vertex its place, which is its new number. The vertices with one label are cut, in order of rank, into
-// parts of `most` vertices; the last part may have fewer. Within a part, dealt_out() gives consecutive ranks places
-// in different groups of PLACES places. Vertices with the label `number` lie in components without a seed. They are
-// cut into parts of `few` vertices.
+// Gives each vertex its place, which is its new number. The vertices with one label form parts of `most` vertices,
+// in order of rank; the last part may be smaller. Within a part, vertices with consecutive ranks get places in
+// different groups of PLACES places, see dealt_out(). Vertices with the label `number` lie in components without a
+// seed, and form parts of `few` vertices.
 extern "C" __global__ void give_places(labelling labels, const int *first_places, const growth *state, int *places,
                                        int *vertices, int num_vertices, int most, int few, int number) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {

@@ -4,7 +4,7 @@
 // of this part. The block finds ghosts hop by hop along in-arcs and keeps them in a hash table in shared memory.
 // Then it numbers the ghosts by place. A packed part keeps only arcs to its own vertices and ghosts. Arcs to ghosts
 // exactly K hops away are dropped. On a path of at most K arcs to an own vertex, only the first vertex can be K
-// hops away, so the path contains no such arc.
+// hops away. So the path contains no such arc.
 //
 // The kernel `measure` counts the ghosts for each K up to `hops`. Then the kernel `pack` writes the parts.
 #include "parts.cuh"
@@ -31,7 +31,7 @@ struct ghost_table {
     __device__ __forceinline__ unsigned slot(unsigned place) const { return place * 2654435761u >> (32 - TABLE_BITS); }
 
     // Finds the ghosts of a part, hop by hop. All threads of a block must call the function. If `ghosts` is not
-    // null, ghosts[k] gets the number of ghosts up to k hops away, for each k from 1 to `hops`, or TOO_MANY if
+    // null, ghosts[k] gets the number of ghosts up to k hops away, for each k from 1 to `hops`. It gets TOO_MANY if
     // these ghosts do not fit the table. Returns the number of ghosts up to hops - 1 hops away, or TOO_MANY if the
     // ghosts up to `hops` hops away do not fit.
     __device__ unsigned find(const graph_rows &graph, const placing &at, const part &cell, int hops, int *ghosts) {
@@ -82,9 +82,9 @@ struct ghost_table {
         }
     }
 
-    // Numbers all ghosts in order of their places, so that a block reads the ghosts of one owner together. Marks every
-    // ghost whose old number is `near` or larger as FAR, because the part needs no arc to it. All threads of a block
-    // must call the function.
+    // Numbers all ghosts in order of their places, so that a block reads the ghosts of one owner together. Marks
+    // every ghost whose old number is `near` or larger with the flag FAR, because the part needs no arcs to this
+    // ghost. All threads of a block must call the function.
     __device__ void sort(unsigned near) {
         unsigned all = 2;
         while (all < found) all *= 2;
@@ -166,8 +166,9 @@ struct local_rows {
 };
 
 // Stores, for each part, the number of its ghosts (vertices of other parts) up to 0, 1, ..., `hops` hops away. If
-// `long_quads` is not null, the kernel also stores the number of further quads, for vertices with more than four
-// neighbours. If a part's ghosts do not fit the table, its element of `long_quads` is not written.
+// `long_quads` is not null, the kernel also stores how many further quads the part needs for vertices with more
+// than four neighbours. A quad holds four neighbours. If a part's ghosts do not fit the table, its element of
+// `long_quads` is not written.
 extern "C" __global__ void __launch_bounds__(1024)
     measure(graph_rows graph, placing at, const part *parts, int num_parts, int *ghosts, int *long_quads, int hops) {
     extern __shared__ ghost_table table[];

@@ -17,13 +17,12 @@
 //
 // Active parts: a part is active in a step if one of its own vertices or ghosts is at level L. Each part has a list
 // of its readers: the parts that have one of its vertices as own vertex or ghost. When a part finds a vertex at
-// level L + K, its block sets the bits of the vertex's readers in the bitmap of the next step. If the list was too
-// short for all readers, the block sets the bits of all parts. All blocks read this bitmap. If no block holds an
-// active part, the part goes to a block, and the blocks get such parts in turn. All blocks compute an equal
-// distribution, so no block has to claim a part. As the frontier passes, parts stop in about the order in which
-// they became active, so blocks have similar numbers of parts. A block gives up a part when the part has been
-// inactive for two steps. If a block has more parts than its shared memory can hold, it runs them in several rounds
-// per step.
+// level L + K, its block sets the bits of the vertex's readers in the next step's bitmap. If the list was too short
+// for all readers, the block sets the bits of all parts. All blocks read this bitmap. If no block holds an active
+// part, the part goes to a block, and the blocks get such parts in turn. All blocks compute an equal distribution,
+// so no block has to claim a part. As the frontier passes, parts stop in about the order in which they became
+// active, so blocks have similar numbers of parts. A block gives up a part when the part has been inactive for two
+// steps. If a block has more parts than its shared memory can hold, it runs them in several rounds per step.
 //
 // Parts ahead: loading a part takes as long as ten levels. So when a part becomes active, its block announces the
 // part's readers in a second bitmap. If no block has ever held an announced part, the part also goes to the next
