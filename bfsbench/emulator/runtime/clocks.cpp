@@ -11,7 +11,8 @@ namespace {
 
 const ThreadClock& mine() { return block_of(here()).clocks[here().rank]; }
 
-// Returns the current CUDA thread's ThreadClock for a change, and records in `used` that it may have changed.
+// Returns the ThreadClock of the current CUDA thread, and sets its member `used`, because the caller may
+// change it.
 ThreadClock& mine_used() {
     Fiber& fiber = here();
     fiber.alone = false;
@@ -90,8 +91,8 @@ class Meeting {
         auto each = thread.shared();
         for (unsigned i = 0; i < ThreadClock::kShared; ++i) gathered_[i].add(*each[i]);
     }
-    // Ends the arrivals at the barrier. Returns false if none of the threads has a set of accesses. leave()
-    // then changes nothing.
+    // Joins the sets of accesses of all threads, after the last thread has arrived. Returns false if no
+    // thread has such a set. In this case leave() would change nothing.
     bool end() {
         bool any = false;
         for (unsigned i = 0; i < ThreadClock::kShared; ++i) any |= (all_[i] = gathered_[i].all()) != nullptr;
@@ -194,10 +195,10 @@ bool Clocks::over(const Past& past) const {
     return warp != thread.known->warps.end() && warp->second.clock[then.thread % kWarpSize] >= then.clock;
 }
 
-// Handles a memory fence of the current CUDA thread. Earlier, the thread may have read atomic words to which
-// other threads have attached sets of accesses. After the fence these accesses happen before the thread's
-// next access. This requires that the scopes of the fence and of the atomics include both threads. Finally
-// the fence stores in `released` the accesses that the thread's later atomics attach to their words.
+// Handles a memory fence of the current CUDA thread. The thread may have read atomic words to which other
+// threads have attached sets of accesses. From the fence on, these accesses happen before the thread's next
+// access, if the scopes of the fence and of the atomics include both threads. The fence also stores in
+// `released` the accesses that the thread's later atomics attach to their words.
 void Clocks::fence(Scope scope) {
     ThreadClock& thread = mine_used();
     thread.known = joined(thread.known, thread.acquired[0]);
@@ -244,7 +245,8 @@ void Clocks::pass_on(const void* word, bool replaces, Scope scope, const Known& 
 void Clocks::atomic(const void* word, Act act, Scope scope, Order order) {
     if (scope == Scope::by_volatile) scope = Scope::device;
     const ThreadClock& thread = mine();
-    // No word has accesses attached, and this thread has no accesses to attach.
+    // There is nothing to do: no accesses are attached to any word, and this thread has no accesses to
+    // attach.
     if (words_.empty() && order == Order::relaxed && !thread.released[0]) return;
     bool acquires = order == Order::acquire || order == Order::acq_rel;
     bool releases = order == Order::release || order == Order::acq_rel;

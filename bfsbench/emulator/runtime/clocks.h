@@ -68,7 +68,7 @@ struct Knowledge {
 using Known = std::shared_ptr<const Knowledge>;
 
 // A thread, and the values of its clock and of its block's phase. The race detector creates one Instant for
-// each moment. A moment is the number of all accesses that a thread makes between two synchronisations.
+// each moment. A moment identifies all accesses that a thread makes between two of its synchronisations.
 struct Instant {
     uint32_t grid;          // number of the grid in its tree of launches (see FamilyPlace)
     uint32_t block;         // number of the block, counted over all grids of its tree of launches
@@ -99,9 +99,10 @@ struct ThreadClock {
     // The accesses that the thread has found attached to atomic words. After the thread's next fence they
     // count as known. Index 0 is for block scope, and index 1 is for device scope.
     Known acquired[2];
-    // The set of accesses that the thread last took over from an atomic word. If a waiting loop finds the
-    // same set again, it need not take over the set again. The first index is 1 for acquiring atomics, which
-    // need no fence, and otherwise 0. The second index is 0 for block scope, and 1 for device scope.
+    // The set of accesses that the thread last took over from an atomic word. A loop that waits for a word
+    // finds one set again and again, and need not join it each time. The first index is 1 for acquiring
+    // atomics, which need no fence, and otherwise 0. The second index is 0 for block scope, and 1 for device
+    // scope.
     Known taken_up[2][2];
     // shared() returns pointers to the kShared members that threads exchange at a barrier.
     static constexpr unsigned kShared = 5;
@@ -142,27 +143,27 @@ class Clocks {
     // Returns whether the accesses of this moment came before the last grid barrier, host launch or tail
     // launch. This is true for most accesses.
     bool before_era(Moment moment) const { return moment < era_; }
-    // Begins an operation of a stream of the host. `earliest` is the first moment of the earliest operation of
-    // another stream that may run beside it.
+    // Begins an operation that the host has issued to a stream. Operations of other streams may run at the same
+    // time. `earliest` is the first moment of the earliest of them.
     void begin_operation(Moment earliest) {
         beside_ = earliest;
         begin_era();
     }
-    // Returns whether no earlier operation may run beside the current one.
+    // Returns whether every earlier operation ends before the current operation begins.
     bool runs_alone() const { return beside_ == ~Moment{0}; }
     // Returns the moment of all accesses of an operation that is not a launch.
     Moment moment_of_operation() {
         if (instants_.empty()) instants_.emplace_back();
         return era_;
     }
-    // Returns whether the accesses of this moment happen before all accesses of the current era. This is also
-    // false for an earlier operation of the host that may run beside the current one.
+    // Returns whether the accesses of this moment happen before all accesses of the current era. Returns false
+    // for accesses of an earlier operation that may run at the same time as the current operation.
     bool settled(Moment moment) const { return moment < settled_; }
-    // Returns the number that the next new moment will get. A moment is the number of all accesses that a
-    // thread makes between two synchronisations.
+    // Returns the number of the next new moment. A moment identifies all accesses that a thread makes between
+    // two of its synchronisations.
     Moment next_moment() const { return era_ + instants_.size(); }
-    // Gives the current thread a new moment, which is the number under which its next accesses are recorded.
-    // Returns this number.
+    // Gives the current thread a new moment, and returns its number. The thread's next accesses are recorded
+    // under this number.
     Moment begin_moment(Fiber& fiber);
     // Returns whether a recorded access happens before the access that the current thread makes now. The
     // recorded access must be newer than the last grid barrier, host launch and tail launch.
@@ -192,7 +193,8 @@ class Clocks {
     void pass_on(const void* word, bool replaces, Scope scope, const Known& block, const Known& device);
 
     struct Word {
-        // Attached accesses: for readers in `block` (index 0), and for readers in all blocks (index 1).
+        // The accesses that are attached to the word. Readers in `block` take over the set with index 0.
+        // Readers in all blocks take over the set with index 1.
         Known passed_on[2];
         uint32_t block;      // number of the block that attached passed_on[0]
     };

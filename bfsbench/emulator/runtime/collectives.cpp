@@ -112,7 +112,8 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSit
     ResidentBlock& block = block_of(fiber);
     unsigned index = fiber.rank / kWarpSize, lane = fiber.rank % kWarpSize;
     Warp& warp = block.warps[index];
-    // The lane continues without the lanes in `mask`, so that the emulator also finds later faults.
+    // The mask lacks the calling lane, which is a fault. The lane continues without the lanes in `mask`, so
+    // that the emulator also finds later faults.
     if (!(mask >> lane & 1) && watching) {
         watching->report_mask(from);
         return value;

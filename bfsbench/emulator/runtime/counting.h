@@ -39,15 +39,17 @@ struct Count {
     int kind, memory;
     uint64_t executions, lanes, bytes;
     uint64_t polls;  // executions by a waiting warp that only repeats its reads; `executions` leaves them out
-    // Sectors (32 bytes) of global memory, each counted once per execution. Atomics that the compiler cannot add up
-    // within a warp also count each collision.
+    // Number of sectors (32 bytes) of global memory, each counted once per execution. Two lanes of an atomic
+    // collide if they update one word. Each collision adds 1, unless the compiler can add up the numbers of a
+    // warp's lanes.
     uint64_t sectors;
     uint64_t distinct_sectors;  // sectors of global memory, each counted once per phase
     uint64_t far_sectors;       // sectors that the warp has not loaded recently
-    // Number of passes through shared memory, as count_banks() describes.
+    // Number of passes through shared memory. In one pass, each bank serves one word.
     uint64_t passes;
     uint64_t conflicts;
-    // Number of lanes of atomics whose word an earlier lane of the execution also updates.
+    // Number of collisions of atomics. A lane collides if an earlier lane of the same execution updates the same
+    // word.
     uint64_t collisions;
     uint64_t most_collisions;   // largest number of collisions in one execution
     uint64_t hottest;           // over all warps: largest number of executions that update one word
@@ -157,9 +159,9 @@ class Counting {
     Loops loops;
     Ops ops;
 
-    // Performs memory accesses of a block's warps. The caller calls this when no thread of the block can run.
-    // In each round every warp performs one access. The rounds end when a lane can continue, when no lane has
-    // recorded an access, when other blocks should run, or when the launch is aborted.
+    // Performs memory accesses of a block's warps. The caller calls this when no thread of the block can run. In
+    // each round every warp performs one access. The rounds end when a lane can continue, or when no lane has
+    // recorded an access. They also end when other blocks should run, or when the launch is aborted.
     void issue(ResidentBlock& block);
 
     // Declares a buffer by which kernels mark phases, such as the levels of a search. When a kernel stores to
@@ -179,9 +181,9 @@ class Counting {
         bool has(const char* address) const { return static_cast<size_t>(address - begin) < bytes; }
     };
     // The accesses of one instruction to one region of memory. For each sector, `sectors` holds the number of
-    // the instruction's last execution that touched the sector. For each word, `words` holds the last phase
-    // in which an atomic updated the word (`epoch`), and the number of updating executions in this phase
-    // (`times`).
+    // the instruction's last execution that touched the sector. For an atomic, `words` has an element for each
+    // word: the last phase in which the word was updated (`epoch`), and the number of updating executions in
+    // this phase (`times`).
     struct Touched {
         struct Word {
             uint32_t epoch, times;

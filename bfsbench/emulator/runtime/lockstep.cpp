@@ -9,9 +9,9 @@ namespace emu {
 
 namespace {
 
-// Once in this number of operations, a warp advances the lanes that are furthest ahead. A lane may wait in a
-// loop for a lane of its warp that is further on. In strict lockstep the waiting lane would wait for ever.
-// kPollPatience holds for loops that only read, and kLockstepPatience for all other loops.
+// Numbers of operations after which a warp advances the lanes that are furthest ahead, once: kPollPatience in
+// loops that only read, and kLockstepPatience in all other loops. The reason is that a lane may wait in a loop
+// for a lane of its warp that is further on. In strict lockstep it would wait for ever.
 constexpr uint64_t kPollPatience = 1024, kLockstepPatience = 1 << 16;
 
 // Number of rounds in a row for which one block runs before other blocks run. In each round every warp of the
@@ -141,8 +141,8 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     return same;
 }
 
-// Moves a position in the program to the place of an entry. Returns true if the entry is a memory access or a
-// barrier, and false if it is a jump or an exit of a loop.
+// Moves `position` to the place of an entry `op` in the program. Returns true if the entry is a memory access
+// or a barrier, and false if it is a jump or an exit of a loop.
 [[gnu::always_inline]] bool Lockstep::step_to(Position& position, const WarpRun& warp, const Op& op) {
     switch (op.kind) {
         case Kind::part: position.part(loops_, op.site, warp.issued); return false;
@@ -189,8 +189,8 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
 }
 
 // Takes the next access or barrier from the traces of a warp whose lanes have all followed one path so far.
-// Returns the lanes that take part in it. Returns 0 if the paths of the lanes part here, if a lane outside
-// of this path has recorded operations, or if the traces end before an access or barrier.
+// Returns the lanes that take part in it. Returns 0 in three cases: the lanes take different paths here, a
+// lane outside of their path has recorded operations, or the traces end before an access or barrier.
 unsigned Lockstep::take_together(unsigned index) {
     WarpRun& warp = warps_[index];
     while (can_issue(index) && warp.together) {
@@ -230,9 +230,9 @@ void Lockstep::scatter(unsigned index) {
     if (unsigned done = advance(index, warp.common, lanes)) end(index, done);
 }
 
-// Takes the operation of the group `leads`, which performed the warp's previous operation, if this group is
-// still behind all other waiting groups. Returns the group's lanes, or 0 if take_last() must choose the
-// group. take_last() also chooses if no other group waits, and once in kPollPatience operations.
+// Lets the group that performed the warp's previous operation (`leads`) perform the next operation too, if it
+// is still behind all other waiting groups. Returns the group's lanes. Returns 0 if take_last() must choose
+// the group, which it also does if no other group waits, and once in kPollPatience operations.
 [[gnu::always_inline]] unsigned Lockstep::take_leading(WarpRun& warp) {
     unsigned others = warp.groups_waiting & ~warp.leads;
     if (!(warp.groups_waiting & warp.leads) || !others || warp.issued % kPollPatience == kPollPatience - 1) return 0;

@@ -69,8 +69,8 @@ struct WarpRun {
     // entry of its trace.
     uint64_t stores_before[kWarpSize];
 
-    // The warp's most recent reads. Each number names the operation and the address (Entry::bits) of the
-    // first lane. A warp that only repeats these reads waits in a loop.
+    // The warp's most recent reads. A warp that only repeats these reads waits in a loop. Each element is a
+    // number that stands for the operation and the address of the first lane (Entry::bits).
     static constexpr unsigned kReads = 4;
     uint64_t reads[kReads];  // 0 in an element without a read
     unsigned last_read;      // index of the most recent read in `reads`
@@ -86,8 +86,8 @@ struct WarpRun {
     } steps;
     uint64_t length;  // estimated time of these operations; the unit is a load of a recently loaded sector
 
-    // The warp's recently loaded sectors of global memory. Their number is the warp's share of a first-level
-    // cache.
+    // The sectors of global memory that the warp has recently loaded. The list has room for as many sectors
+    // as the warp's share of a first-level cache.
     static constexpr size_t kRecent = 512;
     std::vector<uint32_t> recent;
     // Returns whether a sector of global memory was loaded recently, and adds the sector to `recent`. `index`
@@ -152,8 +152,9 @@ class Lockstep {
     void note_first(unsigned rank, uint32_t stores) {
         WarpRun& warp = warps_[rank / kWarpSize];
         unsigned bit = 1u << rank % kWarpSize;
-        // The lane may be counted already. Its previous operation may have left the trace, while the warp has
-        // not yet performed it. This happens if another lane has let the lane continue after a warp function.
+        // The lane may already be counted in `traced_`, although its trace is empty: the lane's previous
+        // operation has left the trace, but the warp has not performed it yet. This happens if another lane
+        // has let the lane continue after a warp function.
         if (!(warp.traced & bit)) ++traced_;
         warp.traced |= bit;
         warp.empty &= ~bit;
@@ -229,8 +230,8 @@ class Lockstep {
     // queue.
     bool has_next() const { return next_ < turns_.size(); }
     Turn next() { return turns_[next_++]; }
-    // Returns the turn that the next `later` calls of next() will return last, or null if the queue is
-    // shorter.
+    // Returns the turn that the call number `later` of next() will return, counted from now. Returns null if
+    // the queue is shorter.
     const Turn* upcoming(size_t later) const {
         return next_ + later <= turns_.size() ? &turns_[next_ + later - 1] : nullptr;
     }

@@ -26,7 +26,8 @@ class Position {
     void begin() { place_ = parted_at_ = nullptr, parted_ = 0, depth_ = 0; }
     // Moves the lane to the basic block, memory access or barrier at the address `place`.
     void move(Loops& loops, const void* place) {
-        // The lane begins another iteration of an enclosing loop.
+        // The lane has gone back to another iteration of an enclosing loop, so it is no longer apart from the
+        // other lanes.
         if (place <= parted_at_) parted_ = 0, parted_at_ = nullptr;
         if (place <= place_) jump_back(loops, place);
         while (depth_ && !iterations_[depth_ - 1].loop->has(place)) --depth_;

@@ -216,14 +216,15 @@ bool ProgramDevice::reaches(const void* address, size_t bytes) {
     return region && static_cast<size_t>(static_cast<const char*>(address) - begin) + bytes <= region->bytes;
 }
 
-// Checks an operation that the host issues for races with other streams. If `waits`, the host waits for its
-// end.
+// Checks whether an operation that the host issues races with work of other streams. If `waits`, the host waits
+// for the end of the operation.
 void ProgramDevice::order(const Call& call, bool waits, std::initializer_list<Touched> accesses) {
     if (!streams()) return;
     std::lock_guard<std::mutex> working(working_);
     machine.watch->begin_operation(number_of(call.stream), {call.name, call.from, call.site, false});
     for (auto [address, bytes, act] : accesses) {
-        // If the host waits for this operation or the program has one stream, later operations come after it.
+        // If the host waits for this operation, or if the program has only one stream, no later operation can
+        // race with it.
         bool is_ordered = waits || (memory.has(address) && !streams()->has_several());
         if (!address || (is_ordered && machine.watch->clocks.runs_alone())) continue;
         machine.watch->touch(static_cast<const char*>(address), bytes, act);

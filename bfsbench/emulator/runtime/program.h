@@ -25,7 +25,7 @@ struct Call {
     bool is_async;
     cudaStream_t stream;
     CallSite from;
-    // Takes the source line that an overload of the runtime API has stored.
+    // Sets `from` to the source line that calls_from() has stored, if there is one.
     Call(const char* name, const void* site, bool is_async = false, cudaStream_t stream = nullptr);
 };
 
@@ -100,8 +100,8 @@ class ProgramDevice {
 
 extern thread_local cudaError_t last_error;
 
-// Returns the number of a stream in Streams. The default streams of host threads count as the default stream,
-// because a program that is compiled for them may mean them by a null pointer.
+// Returns the number of a stream in Streams. CUDA has one default stream for all host threads, and one for each
+// host thread. The emulator treats them as one stream, because a null pointer may stand for either kind.
 inline unsigned number_of(cudaStream_t stream) {
     return stream > cudaStreamFireAndForget ? stream->number : Streams::kDefault;
 }

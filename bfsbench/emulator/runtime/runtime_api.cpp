@@ -363,8 +363,8 @@ API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsi
     if (streams && event) streams->wait(number_of(stream), event->clock);
     return noted(cudaSuccess);
 }
-// The emulator calls the host's function at once. The function may tell the host that the stream has come to it.
-// So the host counts as waiting for the work before it.
+// The emulator calls the host's function at once. By this call the host may learn that the earlier work of the
+// stream has ended. So the emulator assumes that the host has waited for this work.
 API cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void* data, unsigned) {
     cudaStreamSynchronize(stream);
     call(stream, device().sticky, data);

@@ -23,7 +23,8 @@ void Streams::destroy(unsigned stream) {
     streams_[stream].in_use = false;
 }
 
-// Returns the clock of a stream, after the stream has taken over all that its next operation waits for.
+// Brings the clock of a stream up to date, and returns it. The clock then includes all operations that end
+// before the stream's next operation begins.
 StreamClock& Streams::ready(unsigned stream) {
     StreamClock& clock = streams_[stream].clock;
     clock.join(host_);
@@ -124,8 +125,8 @@ void Streams::host_waits_for_all() {
     host_takes_up(all());
 }
 
-// Notes that the host has waited for all operations up to `clock`. If it has now waited for every operation,
-// removes the records of operations, because no later access can race with them.
+// Records that the host has waited for all operations up to `clock`. If it has now waited for every
+// operation, removes the records of operations, because no later access can race with them.
 void Streams::host_takes_up(const StreamClock& clock) {
     host_.join(clock);
     auto over = [&](const HostCopy& copy) { return host_.get(copy.operation.stream) >= copy.operation.number; };

@@ -1,8 +1,8 @@
 // The order of the work that a program issues to CUDA's streams. The emulator runs this work in the order of
 // issue, but on a GPU the streams run side by side. Vector clocks show which operations have an order.
 //
-// A clock has a number for each stream. The first so many operations of the stream happen before the clock's
-// owner. Streams, recorded events and the host own clocks:
+// A clock holds a number n for each stream: the first n operations of the stream end before the owner of the
+// clock continues. Streams, recorded events and the host own clocks:
 // - An operation comes after the earlier operations of its stream, and after all that the host has waited for.
 // - An operation of the default stream also comes after the earlier operations of all blocking streams. An
 // operation of a blocking stream comes after the earlier operations of the default stream.
@@ -76,17 +76,17 @@ class Streams {
     // Returns whether the program has used more streams than the default stream.
     bool has_several() const { return streams_.size() > kFirst; }
     // Begins an operation, whose accesses have moments from `first` on. Returns the first moment of the
-    // earliest operation that may run beside it, or the largest number if there is none.
+    // earliest operation that may run at the same time. If there is none, returns the largest number.
     Moment begin(unsigned stream, Operation operation, Moment first);
     const Operation& running() const { return running_; }
-    // Returns whether the operation that made an access may run beside the running operation.
+    // Returns whether the operation that made an access may run at the same time as the running operation.
     bool beside_running(Moment moment);
     // Returns the operation that made an access, or nothing if the host has since waited for all operations.
     std::optional<Operation> operation(Moment moment);
     // Returns the operation that made an access, if the host has not waited for this operation.
     std::optional<Operation> beside_host(Moment moment);
-    // Orders all work of a stream so far before the running operation. An atomic access of the running
-    // operation has read a word that an atomic access of the stream has written.
+    // Records that the work of a stream so far happens before the running operation. The caller calls this when
+    // an atomic of the running operation reads a word that an atomic of the stream has written.
     void take_up(unsigned stream);
 
     // Returns the clock of an event that the host records in a stream.
@@ -96,10 +96,11 @@ class Streams {
     // Makes the host wait for a stream. For the default stream, this includes all blocking streams.
     void host_waits_for(unsigned stream);
     void host_waits_for_all();
-    // Orders all work so far before all later work, but not before accesses of the host.
+    // Records that all work so far happens before all later work, but not before later accesses of the host.
     void order_all();
 
-    // Records that the running operation copies to pageable memory of the host, which has no shadow.
+    // Records that the running operation copies to pageable memory of the host. The race detector has no Shadow
+    // for this memory.
     void copy_to_host(const char* begin, size_t bytes);
     // Returns an unfinished copy to pageable memory that wrote to any of these bytes.
     std::optional<Operation> copy_beside_host(const char* begin, size_t bytes);
@@ -134,14 +135,14 @@ class Streams {
     std::vector<Operation> operations_;  // in order of issue; empty if the host has waited for all
     std::vector<HostCopy> copies_;
     Operation running_{};
-    // The last answer of beside_running(), and the `asked_count_` moments from `asked_` on that it holds for.
+    // The last answer of beside_running(). It holds for `asked_count_` moments, from `asked_` on.
     Moment asked_ = 0, asked_count_ = 0;
     bool answer_ = false;
     std::deque<StreamRace> races_;
 };
 
-// The memory of the host that operations have accessed for which the host has not waited. check_host_access()
-// checks accesses of the host to this range.
+// A range of the host's memory. It contains all memory that operations have accessed for which the host has not
+// waited. check_host_access() checks accesses of the host to this range.
 extern const char* host_range;
 extern size_t host_range_bytes;
 

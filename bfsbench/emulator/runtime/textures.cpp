@@ -101,7 +101,7 @@ struct Side {
     size_t pitch, slice;
 };
 
-// Copies a box, whose width is in bytes.
+// Copies a box of rows between two places in memory. The width of the box is in bytes.
 cudaError_t copy_box(Side to, Side from, cudaExtent box, cudaMemcpyKind kind, const emu::Call& call) {
     if (!to.begin || !from.begin) return refused();
     if (box.height > 1 && (box.width > to.pitch || box.width > from.pitch)) return refused(cudaErrorInvalidPitchValue);
@@ -219,7 +219,8 @@ class Texels {
         emu::watch(place, image_.texel(), emu::Act::read, emu::Scope::none, site_);
         for (unsigned i = 0; i < wanted_.count; ++i) value[i] = component(place + i * bits_ / 8);
     }
-    // Applies the address modes to an index that may be outside of the texture.
+    // Reads a texel whose index may be outside of the texture. The address mode of each dimension then says
+    // which texel, or the border colour, is read instead.
     void read_or_border(const int64_t (&index)[3], unsigned dimensions, Value (&value)[4]) const {
         size_t at[3] = {0, 0, static_cast<size_t>(index[2])};
         for (unsigned d = 0; d < dimensions; ++d) {
@@ -307,7 +308,7 @@ void emu::read_linear(cudaTextureObject_t texture, int index, Wanted type, void*
     Value read[4] = {};
     bool inside = index >= 0 && static_cast<size_t>(index) < object.image.size[0];
     if (inside) texels.read({static_cast<size_t>(index), 0, 0}, read);
-    // CUDA does not define this value. GPUs return zero.
+    // CUDA does not define the value at an index outside of the texture. GPUs return zero.
     else if (watching) refuse_index(object.names[0], index, site);
     texels.store(read, value);
 }
@@ -349,7 +350,7 @@ TEXTURE_API cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc* format, cudaAr
 }
 TEXTURE_API cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind kind) { return {x, y, z, w, kind}; }
 
-// Each copy also has a form with a stream.
+// EMU_COPY defines a function that copies, and its form with a stream, whose name ends in Async.
 #define EMU_LIST(...) __VA_ARGS__
 #define EMU_COPY(name, parameters, copied)                                                   \
     TEXTURE_API cudaError_t name(EMU_LIST parameters) {                                      \

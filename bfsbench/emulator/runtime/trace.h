@@ -50,7 +50,8 @@ struct Changes {
     void note_store(uintptr_t word) { stored[word / 64 % kSlots] |= uint64_t{1} << word % 64; }
 };
 
-// `note` is a store that marks a phase (see Counting::note_phases_at).
+// The kinds of operations. `update` is an atomic. `note` is a store that marks a phase (see
+// Counting::note_phases_at). `jump` is a backward jump, and `part` leaves a loop early.
 enum class Kind : int { read, write, update, barrier, note, jump, part };
 
 // Describes what an instruction of a kernel does, without the accessed address. A jump leads from `from` to
@@ -172,8 +173,8 @@ class Trace {
         end_ = &traces.end[rank % kWarpSize], first_ = &traces.rows[0][rank % kWarpSize];
         place_ = number(place);
     }
-    // Stops recording until the next take_up(). Until then the quick functions return false: no address is
-    // higher than place_, and `ops_` holds no jump from place_.
+    // Stops recording until the next take_up(). `place_` becomes the highest address, so that the quick
+    // functions return false: no place is higher, and `ops_` holds no jump from it.
     void leave() { of_ = nullptr, place_ = ~uintptr_t{0}; }
     bool runs() const { return of_ != nullptr; }
     const void* place() const { return reinterpret_cast<const void*>(place_); }

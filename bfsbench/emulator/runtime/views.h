@@ -106,7 +106,8 @@ class Views {
         bool marked = false;
         uint32_t logged_time, logged_number;
 
-        // The state of the cache before the first entry of the log.
+        // The members from here to `sectors` hold the state of the cache before the first entry of the log.
+        // `uses` counts uses of lines, to find the least recently used line.
         uint32_t acquired_then = 0, uses = 0;
         std::vector<Set> sets;
         std::vector<Sector> sectors;  // by set, way and number in the line: the cached sectors

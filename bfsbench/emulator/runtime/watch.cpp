@@ -409,7 +409,8 @@ void Watch::refuse(const Place& place, const char* address, size_t bytes, const 
         auto beyond = static_cast<size_t>(address - block.arena_begin);
         constexpr ptrdiff_t kGuard = Buffers::kGuardBytes;
         bool in_guard = begin && address >= begin - kGuard && address < begin + size + kGuard;
-        // The host's allocator may place shared memory right before a buffer's guard bytes.
+        // An address in guard bytes belongs to the buffer, even if the block's shared memory lies right
+        // before these guard bytes.
         if (!in_guard && beyond < block.arena_bytes + kNearShared)
             nearest = {nullptr, block.arena_begin, block.arena_bytes, 1, Space::block};
         else if (begin)

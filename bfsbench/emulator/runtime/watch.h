@@ -147,9 +147,9 @@ class Watch {
     bool check_word(Shadow& shadow, size_t word, unsigned bytes, Past access, const char* address);
     bool check_unaligned(Shadow& shadow, size_t offset, size_t bytes, Past now, const char* address);
     void keep_read(Shadow& shadow, size_t word, Past now);
-    // Reports a race if the access `past` races with the current access `now`. The access `past` must be
-    // newer than the last grid barrier, host launch and tail launch, or belong to an earlier operation of the
-    // host that may run beside the launch. meet_operation() handles the second case.
+    // Reports a race if the access `past` races with the current access `now`. The access `past` must be newer
+    // than the last grid barrier, host launch and tail launch. It may also belong to an earlier operation of the
+    // host that may run at the same time as the launch. meet_operation() handles this case.
     void meet(const Past& past, const Past& now, const char* address);
     void meet_operation(const Past& past, const Past& now, const char* address);
     void report_streams(const StreamRace::Side& first, const StreamRace::Side& second, const char* address);

@@ -100,7 +100,7 @@ int Worker::draw_patience() {
     if (restless_ && (!machine.watch || steps_left / kSpell % kOneInSpells == spell_)) return 1;
     constexpr unsigned kBits = 9;
     unsigned fewest = machine.watch ? 2 : 0;
-    // The low kBits bits are random. The bits above them say how many of the low bits are used.
+    // The low kBits bits of `draw` are random. The bits above them choose how many of the low bits are used.
     unsigned draw = random_->below((kBits + 1 - fewest) << kBits);
     return static_cast<int>(1 + (draw & ((1u << (fewest + (draw >> kBits))) - 1)));
 }

@@ -67,7 +67,7 @@ class Worker {
     void drop_everything();
     void check_progress(const ResidentBlock& block);
     Fiber* pick(ResidentBlock& block);
-    // Not inlined, to keep the stack frames of waiting threads small.
+    // The function is not inlined, to keep the stack frames of waiting threads small.
     __attribute__((noinline)) Fiber* next_lane(ResidentBlock& block);
     // Removes a thread from its block. The thread must have returned or failed, and its delayed stores must
     // have been performed.

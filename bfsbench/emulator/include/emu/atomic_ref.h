@@ -20,7 +20,8 @@ constexpr emu::Scope scope_of(thread_scope scope) {
     return scope == thread_scope_block || scope == thread_scope_thread ? emu::Scope::block : emu::Scope::device;
 }
 
-// Returns the order that the race detector gives to an atomic operation.
+// Returns the memory order by which the race detector treats an atomic operation with the order `order`. A store
+// never acquires, and a load never releases.
 constexpr emu::Order order_of(memory_order order, emu::Act act) {
     bool acquires = order != memory_order_relaxed && order != memory_order_release && act != emu::Act::write;
     bool releases = order >= memory_order_release && act != emu::Act::read;

@@ -132,8 +132,8 @@ __attribute__((always_inline)) EMU_INNER inline Argument<T> argument(void* place
     }
 }
 
-// Calls the kernel function with the arguments of the launch. The function is inlined, because each switch of
-// threads may copy the stack, which then has one frame less.
+// Calls the kernel function with the arguments of the launch. The function is inlined to keep the stack
+// small, because a switch of threads may copy the used part of the stack.
 template <auto kFunction, class... Parameters, size_t... kIndex>
 __attribute__((always_inline)) EMU_INNER inline void call(void (*)(Parameters...), void** arguments, std::index_sequence<kIndex...>) {
     if constexpr ((kPassedByAddress<Parameters> || ...)) {

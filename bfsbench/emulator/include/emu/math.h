@@ -95,9 +95,10 @@ EMU_ROUNDED(d, double, sqrt, fma)
 #undef EMU_ROUNDED
 
 namespace emu {
-// Each function returns a number with the sign of the exact result minus the rounded result `r`. For operands
-// of type float, the calculation in double is exact. For operands of type double, it has no error unless a
-// number is so small that it underflows. Operands that are not finite have an exact result.
+// The functions rest_of_sum() to rest_of_root() compare an exact result with the rounded result `r`. They return
+// a number with the sign of the exact result minus `r`. For operands of type float, the calculation in double is
+// exact. For operands of type double, it has no error unless a number underflows. Operands that are not finite
+// have an exact result.
 inline bool both_finite(double a, double b) { return std::isfinite(a) && std::isfinite(b); }
 inline double rest_of_sum(double a, double b, double r) {
     if (!both_finite(a, b)) return 0;
@@ -115,7 +116,8 @@ inline double rest_of_root(double a, double r) { return std::isfinite(r) ? fma(-
 template <class T>
 inline T rounded(T r, double rest, bool down, bool up) {
     constexpr T kEnd = std::numeric_limits<T>::infinity();
-    // A finite result that is out of range becomes the largest number, unless it is rounded away from zero.
+    // A finite result that is out of range has become infinite. It becomes the largest finite number, if it is
+    // rounded towards zero.
     if (std::isinf(r)) return rest != 0 && (r > 0 ? down : up) ? std::nextafter(r, T{0}) : r;
     if (rest < 0 && down) return std::nextafter(r, -kEnd);
     if (rest > 0 && up) return std::nextafter(r, kEnd);
@@ -197,8 +199,8 @@ inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
     return c;
 }
 
-// Return `c` plus the dot product of two 16-bit numbers of `a` with the two low bytes of `b` (lo) or with its two
-// high bytes (hi).
+// __dp2a_lo and __dp2a_hi return `c` plus the dot product of the two 16-bit numbers in `a` with two bytes of `b`.
+// __dp2a_lo takes the two low bytes, and __dp2a_hi the two high bytes.
 #define EMU_DP2A(name, shift)                                                                               \
     inline int name(int a, int b, int c) {                                                                  \
         b >>= shift;                                                                                        \

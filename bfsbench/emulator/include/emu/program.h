@@ -88,12 +88,13 @@ EMU_API void* device_malloc(size_t bytes);
 EMU_API bool device_free(void* place);
 // Frees memory that host and device share (managed memory). Returns false if `place` is not managed memory.
 EMU_API bool shared_free(void* place);
-// Ends the search for races between streams and the host. Programs with thrust call it, because the host runs
-// thrust's kernels, and its accesses would count as the host's own. Returns true.
+// Ends the search for races between streams and the host. Programs with thrust call this function. In such
+// programs the host itself runs thrust's kernels, so their accesses would count as accesses of the host.
+// Returns true.
 EMU_API bool forget_host_accesses();
 
-// Return whether an address is in the shared memory of the running block, or on the stack of the running CUDA
-// thread.
+// is_in_shared_memory() returns whether an address is in the shared memory of the running block.
+// is_on_own_stack() returns whether it is on the stack of the running CUDA thread.
 EMU_API bool is_in_shared_memory(const void* address);
 EMU_API bool is_on_own_stack(const void* address);
 

@@ -150,7 +150,8 @@ inline uint32_t shuffled(Shuffle mode, uint32_t value, uint32_t by, uint32_t bou
     return shuffle(mask, value, static_cast<unsigned>(found ? source : own), from);
 }
 
-// The emulator assigns no multiprocessors to blocks. So it deals the blocks out to the multiprocessors in turn.
+// The number of multiprocessors that inline PTX sees. The emulator does not model which multiprocessor runs a
+// block. So it reports multiprocessors to the blocks in turn.
 constexpr uint32_t kMultiprocessors = 32;
 inline uint32_t multiprocessor() { return linear(block_index(), grid_shape()) % kMultiprocessors; }
 
@@ -210,6 +211,7 @@ EMU_OWN inline T atom(Scope scope, Order order, Update update, T* address, Value
 
 }  // namespace emu::ptx
 
-// Convert addresses of shared memory between C++ pointers and the 32-bit addresses that inline PTX uses.
+// These functions convert addresses of shared memory between C++ pointers and the 32-bit addresses that
+// inline PTX uses.
 inline size_t __cvta_generic_to_shared(const void* address) { return emu::shared_address(address); }
 inline void* __cvta_shared_to_generic(size_t address) { return emu::shared_at(static_cast<uint32_t>(address)); }

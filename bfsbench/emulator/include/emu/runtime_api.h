@@ -12,7 +12,7 @@
 
 #define CUDART_VERSION 12090
 #define CUDA_VERSION 12090
-// NVIDIA's sample programs test the include guards of CUDA's headers.
+// Defines the include guards of CUDA's headers, because NVIDIA's sample programs test them.
 #define __DRIVER_TYPES_H__
 #define __CUDA_RUNTIME_H__
 #define CUDART_CB
@@ -205,7 +205,8 @@ EMU_C cudaError_t cudaMemPrefetchAsync(const void* place, size_t bytes, int devi
 EMU_C cudaError_t cudaMemAdvise(const void* place, size_t bytes, cudaMemoryAdvise advice, int device);
 EMU_C cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* place);
 
-// Runtime functions for CUDA arrays, textures and surfaces. Their header needs the types above.
+// Declares the runtime functions for CUDA arrays, textures and surfaces. The header must be included here,
+// because it needs the types that are declared above.
 #include "emu/texture_api.h"
 
 // Runtime functions for streams and events. A call that issues work to a stream returns when the emulator has

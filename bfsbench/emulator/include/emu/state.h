@@ -1,6 +1,6 @@
-// The state of a CUDA thread and of its block, as far as kernels can read it, and the functions that may
-// interrupt a CUDA thread. The runtime library derives its classes Fiber (a CUDA thread) and ResidentBlock (a
-// running block) from the structs Thread and Block.
+// The state of a CUDA thread and of its block that kernels can read. Also the functions that may interrupt a
+// CUDA thread. The runtime library derives its classes Fiber (a CUDA thread) and ResidentBlock (a running
+// block) from the structs Thread and Block.
 #pragma once
 
 #include <cstddef>
@@ -126,8 +126,9 @@ EMU_INNER inline void require_aligned(const void* address, size_t bytes, Act act
 }
 
 // note() reports a plain access that an emulator function such as __ldg makes for the kernel. note_ordered()
-// and note_atomic() report accesses with a scope and an order. Without EMU_WATCH, note() does nothing.
-// note_atomic(), and note_ordered() for any scope but `none`, then only let other CUDA threads run.
+// and note_atomic() report accesses with a scope and an order. Without EMU_WATCH, these functions report
+// nothing. note_atomic() then only lets other CUDA threads run, as does note_ordered() if the scope is not
+// `none`.
 EMU_INNER inline void note([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes, [[maybe_unused]] Act act,
                  [[maybe_unused]] const void* site) {
 #ifdef EMU_WATCH
