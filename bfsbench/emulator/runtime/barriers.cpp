@@ -32,7 +32,7 @@ void acquire(const ResidentBlock& block) {
 // Waits until all threads of the block have arrived at a block barrier. When the emulator counts memory
 // accesses, meet() first waits for the other lanes of the warp. During this wait, Worker::next_lane() may
 // already let the thread arrive at the barrier. If it has done so, `arrival.due` is false after meet(), and
-// all threads have passed the barrier.
+// the thread has already passed the barrier.
 Votes block_barrier(bool predicate, CallSite from, const void* site) {
     Fiber& fiber = here();
     ResidentBlock& block = block_of(fiber);

@@ -193,8 +193,8 @@ class Clocks {
     void pass_on(const void* word, bool replaces, Scope scope, const Known& block, const Known& device);
 
     struct Word {
-        // The accesses that are attached to the word. Readers in `block` take over the set with index 0.
-        // Readers in all blocks take over the set with index 1.
+        // The accesses that are attached to the word. Readers in the block `block` take over the set with index
+        // 0. Readers in any block take over the set with index 1.
         Known passed_on[2];
         uint32_t block;      // number of the block that attached passed_on[0]
     };

@@ -9,9 +9,10 @@ namespace emu {
 
 namespace {
 
-// Numbers of operations after which a warp advances the lanes that are furthest ahead, once: kPollPatience in
-// loops that only read, and kLockstepPatience in all other loops. The reason is that a lane may wait in a loop
-// for a lane of its warp that is further on. In strict lockstep it would wait for ever.
+// Once in this number of operations, a warp advances the lanes that are furthest ahead, instead of the lanes
+// that are behind. A lane may wait in a loop for a lane of its warp that is further on, and would wait for
+// ever in strict lockstep. kPollPatience is for loops that only read, and kLockstepPatience for all other
+// loops.
 constexpr uint64_t kPollPatience = 1024, kLockstepPatience = 1 << 16;
 
 // Number of rounds in a row for which one block runs before other blocks run. In each round every warp of the

@@ -1,8 +1,8 @@
 // The order of the work that a program issues to CUDA's streams. The emulator runs this work in the order of
 // issue, but on a GPU the streams run side by side. Vector clocks show which operations have an order.
 //
-// A clock holds a number n for each stream: the first n operations of the stream end before the owner of the
-// clock continues. Streams, recorded events and the host own clocks:
+// A clock holds a number n for each stream: the first n operations of the stream happen before the owner of the
+// clock. Streams, recorded events and the host own clocks:
 // - An operation comes after the earlier operations of its stream, and after all that the host has waited for.
 // - An operation of the default stream also comes after the earlier operations of all blocking streams. An
 // operation of a blocking stream comes after the earlier operations of the default stream.
@@ -108,7 +108,8 @@ class Streams {
     void check_host(const char* begin, size_t bytes);
     bool checks_host = true;
 
-    // Counts a race. Returns it if it is new, so that the caller can describe its place, and otherwise null.
+    // Counts a race. Returns the race if it is new, so that the caller can describe its place. Otherwise
+    // returns null.
     StreamRace* add_race(const StreamRace::Side& first, const StreamRace::Side& second);
     const std::deque<StreamRace>& races() const { return races_; }
 

@@ -12,8 +12,8 @@
 
 namespace emu {
 
-// The range of one __shared__ variable, in bytes. It counts from the start of the kernel's shared variables,
-// or from the start of the device functions' shared variables.
+// The range of one __shared__ variable, in bytes. Its offset counts from the start of the kernel's shared
+// variables, or from the start of the device functions' shared variables.
 struct Extent {
     size_t begin, end;
     bool has(size_t first, size_t bytes) const { return first >= begin && first + bytes <= end; }
