@@ -73,8 +73,8 @@ struct measures {
     long long eccentricity;
 };
 
-// The state that all blocks share: the sizes of frontiers, and the arcs that leave them. Phase 2 of level l
-// adds to the values at index l % 3. Afterwards the kernel clears the values of level l - 1.
+// The state that all blocks share: the sizes of frontiers, and the arcs that leave them. The second phase of
+// level l adds to the values at index l % 3. Afterwards the kernel clears the values of level l - 1.
 struct many_state {
     unsigned long long leaving[3];  // number of arcs that leave the frontier
     unsigned sizes[3];              // number of vertices in the frontier

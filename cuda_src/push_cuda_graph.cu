@@ -1,5 +1,4 @@
-// push_cuda_graph: the search of the kernel frontier_numbers, whose arguments are made equal for all levels, so
-// that a CUDA graph can launch it.
+// push_cuda_graph: the search of the kernel frontier_numbers, with launches that a CUDA graph repeats.
 //
 // A CUDA graph repeats its launches with equal arguments. So a launch gets only its place in the CUDA graph.
 // The level of the launch is the sum of this place and of a word in memory. Before each launch of the CUDA

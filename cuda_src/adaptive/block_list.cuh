@@ -46,8 +46,8 @@ struct block_list {
 struct warp_list {
     int entries[32];
 
-    // Stores in the list numbers[k] for each set mine[k] of all lanes, if these are at most 32 numbers.
-    // Returns how many numbers they are. All lanes of a warp must call this function.
+    // Stores in the list the numbers that the lanes bring (numbers[k] for each set mine[k]), if there are at
+    // most 32. Returns how many there are. All lanes of a warp must call this function.
     template <int count>
     __device__ __forceinline__ unsigned fill(const bool (&mine)[count], const int (&numbers)[count]) {
         unsigned lanes[count], total = 0, at = 0;

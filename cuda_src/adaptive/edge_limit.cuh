@@ -24,7 +24,7 @@ struct edge_share {
 // global memory, counts the units that all blocks have reported.
 template <class Frontier>
 struct edge_limit {
-    // A longer row is counted as MOST_EDGES edges, so that the sum of a warp fits 32 bits.
+    // A row of more than MOST_EDGES edges counts as MOST_EDGES edges, so that the sum of a warp fits 32 bits.
     static constexpr unsigned MOST_EDGES = 1u << 20;
 
     unsigned edges;

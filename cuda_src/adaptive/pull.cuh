@@ -127,7 +127,7 @@ __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *
         const edge_t end = search.column_offsets[share.vertex(slot) + 1];
         bool reached = false;
         int pieces = 0, parent = 0;
-        // `rest` is a multiple of WINDOW, so each lane reads a whole window.
+        // `rest` is a multiple of WINDOW, so each lane begins at the start of a window.
         for (edge_t rest = lists.long_rests[i]; rest < end && !reached; rest += PIECE) {
             if (++pieces > WARP_PIECES && end - rest > WARP_PIECES * PIECE) {
                 put_off(search, share.vertex(slot), begin, rest, end, step, result);

@@ -36,8 +36,8 @@ constexpr unsigned LONG_RESTS = 256;
 
 struct push_buffers {
     block_list<CLAIMED> claimed;
-    // The place in the queue where the first entries of the listed rows begin. They follow each other in the order
-    // of the list.
+    // The place in the queue where the first entries of the listed rows begin. The entries follow each other in the
+    // order of the list.
     unsigned place;
     unsigned further_place;  // where the further entries of the rows of this round begin in the queue
     // Long rows of this round, without their first entries. The member `parts` counts the further queue entries of
