@@ -53,10 +53,9 @@ struct block_levels {
         return any;
     }
 
-    // Reads the state of HALF ghosts of the part in a slot. A ghost is a vertex of another part. `i` is the number
-    // of this half among the halves of the part's groups of ghosts. Ghosts are numbered in order of their places,
-    // and neighbouring threads read ghosts with neighbouring numbers. Returns true if one of these ghosts is at the
-    // current level.
+    // Reads the state of HALF ghosts, which are half a group, of the part in a slot. A ghost is a vertex of another
+    // part. `i` is the index of the half group. Ghosts are numbered in order of their places, and neighbouring
+    // threads read ghosts with neighbouring numbers. Returns true if one of these ghosts is at the current level.
     __device__ __forceinline__ bool read_ghosts(unsigned slot, unsigned i) const {
         const part &shape = own.slots[slot].shape;
         const unsigned groups = padded(shape.ghosts) / PLACES, half = i >= groups, group = half ? i - groups : i;
