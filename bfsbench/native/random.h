@@ -11,7 +11,7 @@ namespace bfsbench {
 // The number that SplitMix64 adds to its counter for each draw: 2^64 divided by the golden ratio.
 constexpr uint64_t kGolden = 0x9E3779B97F4A7C15u;
 
-// A probability p, stored as the integer p * 2^63. An event with the probability 2^63 always happens.
+// A probability p, stored as the integer p * 2^63. An event whose probability is stored as 2^63 always happens.
 using Chance = uint64_t;
 
 inline uint64_t mix(uint64_t z) {

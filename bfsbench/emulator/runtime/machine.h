@@ -53,8 +53,8 @@ class Machine {
 
     Buffers buffers;
     const std::unique_ptr<Watch> watch;  // null unless the machine checks memory accesses
-    // For a machine that checks memory accesses: true if there are time intervals in which threads are
-    // interrupted at every access.
+    // True if a machine that checks memory accesses interrupts threads at every access, in some intervals of
+    // time.
     const bool dense;
     std::unique_ptr<Counting> counting;  // null unless the machine counts memory accesses
 

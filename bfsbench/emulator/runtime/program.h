@@ -59,7 +59,8 @@ class ProgramDevice {
     void remember(void* place, const Call& call);
     // Handles the order of streams before cudaFree() or cudaFreeAsync() frees memory of the device.
     void before_free(void* place, const Call& call);
-    // Returns the order of the streams. Returns null for a program without race detection, or in a kernel.
+    // Returns the object that records the order of the streams' work. Returns null in a program without race
+    // detection, and while a kernel runs.
     Streams* streams() { return machine.watch && !current ? &machine.watch->streams : nullptr; }
     // Records that a signal kills the program. Its memory then counts as freed, and its errors as read, because
     // it had no time for both.

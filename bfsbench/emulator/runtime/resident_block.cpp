@@ -213,7 +213,8 @@ const Fiber* ResidentBlock::waiting_thread() const {
     return nullptr;
 }
 
-// Returns a text that tells for which threads the threads at a barrier or warp function wait.
+// Returns a text for an error message. It tells how many threads, or which threads, have not arrived at a
+// barrier or warp function at which other threads wait.
 std::string ResidentBlock::describe_missing(Wait where) const {
     char text[96] = "";
     if (where == Wait::block) {

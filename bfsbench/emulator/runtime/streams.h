@@ -51,7 +51,7 @@ struct Operation {
     Moment first = 0;
 };
 
-// Two accesses to one address by operations without an order.
+// Two accesses to one address, by operations that may run at the same time.
 struct StreamRace {
     struct Side {
         Operation operation;

@@ -66,8 +66,8 @@ struct cudaArray : Image {};
 
 namespace {
 
-// Multiples that CUDA requires of a texture's first address and of the distance between its rows. Buffers of
-// the emulator count as aligned.
+// CUDA requires that a texture's first address is a multiple of kTextureAlignment, and the distance between
+// its rows a multiple of kPitchAlignment. The emulator treats the beginnings of its buffers as aligned.
 constexpr ptrdiff_t kTextureAlignment = 512;
 constexpr size_t kPitchAlignment = 32;
 
@@ -80,7 +80,8 @@ cudaError_t make_array(cudaArray_t* array, const cudaChannelFormatDesc* format, 
     if (!is_supported(*format)) return refused(cudaErrorInvalidChannelDescriptor);
     bool layered = flags & cudaArrayLayered;
     unsigned dimensions = extent.height ? extent.depth && !layered ? 3 : 2 : 1;
-    // The largest sizes, from the CUDA programming guide for compute capability 9.0.
+    // The largest sizes of CUDA arrays with one, two and three dimensions, from the CUDA programming guide
+    // for compute capability 9.0.
     constexpr size_t kMost[][3] = {{131072, 0, 0}, {131072, 65536, 0}, {16384, 16384, 16384}};
     constexpr size_t kMostLayered[][3] = {{32768, 0, 2048}, {32768, 32768, 2048}};
     const size_t(&most)[3] = layered ? kMostLayered[dimensions - 1] : kMost[dimensions - 1];

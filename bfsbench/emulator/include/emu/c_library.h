@@ -1,7 +1,7 @@
 // Replacements for functions of the C library, such as memcpy, for kernels whose memory accesses are
-// recorded. The compiler inserts no calls that record accesses into the C library, so the replacements record
-// them. cuda_on_cpu.h includes c_library.h last, because the emulator's own functions must call the C
-// library.
+// recorded. The C library itself records no accesses, because it is not compiled for this. So the
+// replacements record them. cuda_on_cpu.h includes c_library.h last, because the emulator's own functions
+// must call the C library.
 #pragma once
 
 #ifdef EMU_WATCH

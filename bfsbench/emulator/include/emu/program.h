@@ -41,8 +41,8 @@ struct KernelOf {
 template <class Tag>
 Kernel KernelOf<Tag>::value("", &device_functions);
 
-// Removes __restrict__ from the type of a parameter, because the type of the kernel function has no
-// __restrict__ there either.
+// Removes __restrict__ from the type of a parameter. In C++ the type of a function does not contain the
+// __restrict__ of its parameters, so the two types are then equal.
 template <class T>
 struct Plain {
     using type = T;

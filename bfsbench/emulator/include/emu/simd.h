@@ -52,7 +52,8 @@ EMU_SIGNED(__vmaxs, x < y ? y : x)
 EMU_UNSIGNED(__vmaxu, x < y ? y : x)
 EMU_SIGNED(__vmins, y < x ? y : x)
 EMU_UNSIGNED(__vminu, y < x ? y : x)
-// __vcmp functions give a number with all bits set if the comparison holds, and __vset functions give 1.
+// Each number of the result tells whether the comparison holds. If it holds, __vcmp functions set all bits of
+// the number, and __vset functions set the number to 1. Otherwise the number is 0.
 #define EMU_COMPARISON(name, sign)                  \
     EMU_SIGNED(__vcmp##name##s, x sign y ? -1 : 0)  \
     EMU_UNSIGNED(__vcmp##name##u, x sign y ? -1 : 0) \
