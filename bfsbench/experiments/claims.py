@@ -44,7 +44,7 @@ class Amount:
     title: str
     least: float
     typical: float
-    """The time of the median repeat. For counts it equals ``least``."""
+    """The time of the median repeat. For a count, this member equals ``least``."""
     unit: str
 
     def __str__(self) -> str:
@@ -125,10 +125,11 @@ _MOST_NAMED = 5
 
 
 def _weak(outcome: Outcome, claim: Claim, series: Series, graph: str) -> dict[str, str]:
-    """Returns a dictionary from the series' title to a remark, if the series was measured with too few
-    settings for a verdict. Otherwise returns an empty dictionary.
+    """Returns a remark on a series that was measured with too few settings for a verdict. The remark gives
+    the number of settings measured and the number needed.
 
-    The remark has the number of settings measured and the number needed.
+    The result is a dictionary with one entry, from the series' title to the remark. It is empty if the number
+    of settings suffices.
     """
     due = settings_due(outcome.experiment, series) if claim.quantity == "time" else 0
     have = outcome.num_settings(series, graph)

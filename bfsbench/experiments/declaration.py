@@ -111,11 +111,11 @@ class Experiment(TomlTable, frozen=True, kw_only=True):
     sources: Annotated[int, msgspec.Meta(ge=1)] = 1
     seed: int = 0
     profile: bool = False
-    """True if level profiles are taken as well."""
+    """True if the level profile of each search is also measured."""
     all_rows: bool = False
-    """True if the experiment also uses rows of other result files. Their graph, source and device must occur
-    in its own rows. A search's time is then its best time in any file, no matter which experiment tuned
-    it."""
+    """True if the experiment also uses rows of other result files, for graphs, sources and devices that occur
+    in its own rows. A search's time is then its best time in any file, no matter which experiment tuned the
+    search."""
     graph_by_graph: bool = False
     """True if each graph is loaded, measured and released before the next graph. Sweeps that do not tune run
     first on every graph. Sweeps that tune follow."""

@@ -65,7 +65,7 @@ class Chart(TomlTable, frozen=True, kw_only=True, tag_field="kind", tag=""):
         yield from ()
 
     def texts(self, outcome: Outcome) -> dict[str, str]:
-        """Returns the drawing's pictures made of characters, by their titles."""
+        """Returns a dictionary from titles to the drawing's pictures made of characters."""
         return {}
 
     def pictures(self, outcome: Outcome, title: str) -> Iterator[Picture]:
@@ -127,8 +127,8 @@ class SpeedUp(Plot, frozen=True, kw_only=True, tag="speedup"):
 
 
 class Ablation(Plot, frozen=True, kw_only=True, tag="ablation"):
-    """Draws bars of the speed-up over the CPU program ``baseline`` as parts are added to a search, in the
-    order of ``series``."""
+    """Draws bars that show how the speed-up over the CPU program ``baseline`` grows as parts are added to a
+    search. The bars stand in the order of ``series``."""
 
     shows_times: ClassVar[bool] = True
 
@@ -158,8 +158,8 @@ class Profile(Plot, frozen=True, kw_only=True, tag="profile"):
     large kernel, ran the level."""
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
-        """Yields a table of how many levels each kernel, or part of a large kernel, ran, and how long these
-        levels took."""
+        """Yields a table of levels by kernel, or by part of a large kernel. It shows how many levels each of
+        them ran, and how long these levels took."""
         lines: list[tuple[Cell, ...]] = []
         for name in outcome.graphs_of(self):
             for series in outcome.series_of(self):
@@ -275,7 +275,7 @@ _DECLARED = ("work", "space", "parallel_unit", "synchronisation", "frontier", "l
 
 
 class Complexity(Chart, frozen=True, kw_only=True, tag="complexity"):
-    """Shows what the variants declare about themselves, such as work and space, side by side."""
+    """Shows a table of properties that the variants declare, such as work and space."""
 
     def tables_of_graphs(self, outcome: Outcome) -> Iterator[Table]:
         """Yields a table of the declarations of all variants that solve the experiment's problem, such as

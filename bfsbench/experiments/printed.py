@@ -38,7 +38,8 @@ class Printed(TomlTable, frozen=True, kw_only=True):
     headings: tuple[str, ...] = ()
     """The column headings that the paper prints, by default the names in ``columns``."""
     scale: dict[str, int] = msgspec.field(default_factory=dict)
-    """The unit in which the paper prints a column's numbers, such as 1000000 for millions."""
+    """For each column, the unit in which the paper prints the column's numbers, such as 1000000 for
+    millions."""
     rows: dict[str, list[Value]]
     """The printed values, by the graph's label or by another key of the table's rows."""
     note: str = ""
@@ -56,10 +57,10 @@ class Printed(TomlTable, frozen=True, kw_only=True):
         drawing: Table,
         here: str = "",
     ) -> Table:
-        """Returns a table of the paper's numbers beside the measured numbers.
+        """Returns a table that shows the paper's numbers beside the measured numbers.
 
-        ``facts`` are the table's rows for files and programs, and ``columns`` are the names of their columns.
-        ``drawing`` is the layout for people. ``here`` is a remark on the measured numbers.
+        ``columns`` and ``facts`` are the columns and rows of the table in files for programs. ``drawing`` is
+        the table as people see it. ``here`` is a remark on the measured numbers.
         """
         notes = [f"Paper | here{here}; the paper's numbers are of {self.source}."]
         notes += [self.note] if self.note else []
@@ -68,12 +69,12 @@ class Printed(TomlTable, frozen=True, kw_only=True):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The headings of the columns."""
+        """The headings of the table's columns."""
         return self.headings or tuple(self.columns)
 
     @property
     def source(self) -> str:
-        """The paper, the table and the machine in one line."""
+        """A line that names the paper, the table and the machine."""
         return f"{self.paper}, {self.place}" + (f" ({self.machine})" if self.machine else "")
 
 

@@ -49,8 +49,8 @@ GROUPS: Mapping[str, Callable[[type[Variant]], bool]] = {
     "papers": lambda variant: not variant.host and variant.origin != OWN and GROUPS["all"](variant),
     ENTRIES: lambda variant: issubclass(variant, EntryVariant) and not variant.missing(),
 }
-"""Words that a sweep may use instead of variants' names. Each word selects several variants of the
-experiment's family."""
+"""Words that a sweep may use instead of variants' names, such as ``all``. Each word selects several variants
+of the experiment's family."""
 
 
 def variants_of(experiment: Experiment, sweep: Sweep) -> list[type[Variant]]:
@@ -111,10 +111,10 @@ def series_called(experiment: Experiment, text: str) -> Series:
 
 
 def authors_form(variant: type[Variant]) -> dict[str, frozenset[str]]:
-    """Returns the knob values of the search as its authors wrote it.
+    """Returns the knob values with which a search runs as its authors wrote it.
 
-    The result has only those knobs that have values by which this project changes the search. It maps the
-    name of such a knob to its other values.
+    The result contains only knobs with values that stand for changes by this project. It maps each such knob
+    to its remaining values.
     """
     return {
         knob.name: frozenset(str(value) for value in knob.choices if value not in knob.changed)
@@ -172,9 +172,11 @@ def rivals(experiment: Experiment, series: Series, claim: Claim) -> list[Series]
 
 
 def _other_values(experiment: Experiment, series: Series) -> Series:
-    """Returns the series that the word ``others`` stands for in a claim about ``series``. It has the variant
-    of ``series``. Each knob that ``series`` restricts may have every other value that the experiment
-    sweeps."""
+    """Returns the series that the word ``others`` stands for in a claim about ``series``.
+
+    The result selects rows of the variant that ``series`` selects, but with other values of its knobs. The
+    values are those that the experiment sweeps.
+    """
     values: dict[str, set[str]] = {name: set() for name in series.knobs}
     variant = all_variants()[series.variant]
     for sweep in experiment.sweeps:

@@ -222,15 +222,15 @@ def forms_of(variant: type[Variant], axes: Axes) -> list[Axes]:
 
 
 def knobs_of(axes: Axes) -> int:
-    """Returns the number of knobs that have several values in ``axes``, or 1 if no knob has. ``axes`` has the
+    """Returns the number of knobs that have several values in ``axes``, but at least 1. ``axes`` has the
     settings of one variant."""
     (variant,) = axes.variants
     return max(1, sum(len(axes.knobs.get(knob.name, ("some", "other"))) > 1 for knob in variant.knobs))
 
 
 LEAST_PER_KNOB = 20
-"""A verdict goes against a search that was tuned only if the search was measured with at least this number of
-settings per knob."""
+"""Minimum number of settings per knob with which a tuned search must be measured before a verdict may go
+against it."""
 
 
 def settings_due(experiment: Experiment, series: Series) -> int:

@@ -17,7 +17,7 @@ from bfsbench.reports.table import Cell, Table
 from bfsbench.rows.point import knob_values
 
 MS = {"ms": 1.0, "us": 1e3, "": 1.0}
-"""The factor that converts ms into a unit of time that a paper prints, by the name of the unit."""
+"""Maps the name of a unit of time that a paper prints to the factor that converts ms into it."""
 
 
 def tables(outcome: Outcome) -> list[Table]:
@@ -121,7 +121,7 @@ def ours_for(outcome: Outcome, graph: str, column: str, unit: float = 1.0) -> tu
     """Returns our number for one graph and one column of a paper's table, with the configuration that gave
     the number.
 
-    The name of the column decides what the number is. The name of a series stands for its best time in ms,
+    The name of the column determines the kind of number. The name of a series stands for its best time in ms,
     multiplied by ``unit``. ``cpu_queue / luo`` stands for the ratio of the times of two series.
     ``virtual_warp W_SZ`` stands for the value of a knob at the best time. The number is None if nothing was
     measured.

@@ -201,9 +201,9 @@ class Rows:
 
     @property
     def typical_each(self) -> dict[str, float]:
-        """The time in ms of each variant. The time from a source is the median of its repeats. The time of
-        the variant is the median over all sources. ``best_each`` explains the choice of configurations and
-        their order."""
+        """The time in ms of each variant, the fastest variant first, as ``best_each`` chooses and orders the
+        configurations. The time from a source is the median of its repeats. The time of a variant is the
+        median over all sources."""
         return self._each("median_ms")
 
     def _each(self, column: str) -> dict[str, float]:
@@ -231,7 +231,7 @@ class Rows:
 
     @property
     def first(self) -> Rows:
-        """The rows whose knob values and block equal those of the first row."""
+        """The rows whose knob values and block size equal the values of the first row."""
         settings = self._frame[["knobs", "block"]].astype(str)
         same = (settings == settings.iloc[0]).all(axis=1)
         return Rows(self._frame[same], f"the first setting of {self.what}", self._read)
@@ -271,7 +271,8 @@ class Rows:
 
     @property
     def failed(self) -> Rows:
-        """The rows without a time, because their run failed. There may be no such rows."""
+        """The rows without a time, because their run failed. Unlike other selections, this one may be
+        empty."""
         return Rows(self._frame[self._frame["status"] != "ok"], f"{self.what} that failed", self._read)
 
     def column(self, name: str) -> list[Any]:

@@ -90,7 +90,7 @@ class Thread:
 
     index: int
     item: str
-    """The vertex, edge or frontier entry that the thread works on, as text."""
+    """Describes the vertex, edge or frontier entry that the thread works on."""
     writes: tuple[int, ...]
     """Vertices to which the thread gives a level. Empty if the thread finds no unreached vertex."""
 
@@ -103,7 +103,7 @@ class Step:
     threads: int
     """Number of threads in the launch."""
     working: tuple[Thread, ...]
-    """The threads that read the graph's arrays of neighbours."""
+    """The threads that read at least one neighbour in the arrays of the graph."""
 
 
 @dataclass(frozen=True)
@@ -126,9 +126,9 @@ ITEMS: dict[str, Callable[[Graph, int, list[int]], str]] = {
     ),
     "push_frontier": lambda graph, index, read: f"entry {index}: vertex {read[0]}",
 }
-"""The traced variants (PMPP, Figs. 15.6, 15.8, 15.10 and 15.12). Each variant has a function that says as
-text what a thread works on. Its arguments are the graph, the thread's index, and the frontier entries that
-the thread has read."""
+"""The traced variants (PMPP, Figs. 15.6, 15.8, 15.10 and 15.12). Each variant has a function that returns a
+text about what a thread works on. Its arguments are the graph, the thread's index, and the frontier entries
+that the thread has read."""
 
 
 def trace(graph: Graph, source: int, variant: str) -> tuple[list[Step], Levels]:
@@ -185,8 +185,8 @@ def _prepared(device: CpuDevice, graph: Graph, name: str, block: int) -> KernelV
 
 
 def _launches(device: CpuDevice, search: KernelVariant, source: int) -> list[dict[int, list[Access]]]:
-    """Runs a search. Returns one dictionary per launch, from the index of each block to the block's memory
-    accesses."""
+    """Runs a search. Returns one dictionary per launch. Its keys are the indices of blocks, and its values
+    are the memory accesses of each block."""
     search.reset(source)
     with device.traced() as accesses:
         search.traverse(source)
@@ -197,7 +197,7 @@ def _launches(device: CpuDevice, search: KernelVariant, source: int) -> list[dic
 
 
 def _of(accesses: Iterable[Access], *buffers: object) -> Iterator[Access]:
-    """Yields the accesses that go to one of these buffers."""
+    """Yields only the accesses that go to one of the given buffers."""
     addresses = {buffer.pointer.value for buffer in buffers if isinstance(buffer, Buffer | Signal)}
     return (access for access in accesses if access.buffer in addresses)
 

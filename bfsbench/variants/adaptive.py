@@ -143,48 +143,49 @@ _LARGE, _THIN, _DENSE, _QUICK = 1 << 18, 5, 16, 8
 searches reach thousands of vertices within ``_QUICK`` levels."""
 _PUSHED_EDGE, _FEW_LINES, _SCATTERED = 6, 1 << 17, 1 << 23
 """``_PUSHED_EDGE`` is the cost of pushing along an arc to a new vertex. Its unit is the cost of testing one
-in-neighbour. The cost is twice as high for graphs of at most ``_FEW_LINES`` vertices. Their bitmaps occupy
-few lines of the L2 cache, so atomic operations often meet on one line. The cost is also twice as high for
-graphs of at least ``_SCATTERED`` vertices. Most of their levels are not in the L2 cache, so the store of a
-level takes longer."""
+in-neighbour. The cost doubles for graphs of at most ``_FEW_LINES`` vertices, because atomic operations often
+meet on one of the few cache lines of their bitmaps. The cost also doubles for graphs of at least
+``_SCATTERED`` vertices, because most of their level array is not in the L2 cache."""
 _SMALL_PARTS_OF_BLOCK, _VERTICES_PER_SMALL_PART = 640, 32
 _LEAST_SMALL_PARTS, _MOST_SMALL_PARTS = 6400, 12800
-"""Limits of the largest frontier that a cluster expands. The unit is a part: up to 4 arcs of one row. A
-cluster of fewer than 16 blocks expands ``_SMALL_PARTS_OF_BLOCK`` parts per block. A cluster of 16 blocks
-expands one part per ``_VERTICES_PER_SMALL_PART`` vertices of the graph, between ``_LEAST_SMALL_PARTS`` and
-``_MOST_SMALL_PARTS``."""
+"""Limits of the largest frontier that a cluster expands, counted in entries of the cluster's queue. An entry
+is up to 4 arcs of one row. A cluster of fewer than 16 blocks expands ``_SMALL_PARTS_OF_BLOCK`` entries per
+block. A cluster of 16 blocks expands one entry per ``_VERTICES_PER_SMALL_PART`` vertices of the graph, but at
+least ``_LEAST_SMALL_PARTS`` and at most ``_MOST_SMALL_PARTS`` entries."""
 _REGION_BITS, _LEAST_REGION_SHIFT = 9, 7
 """The leading ``_REGION_BITS`` bits of a vertex id select a region. Each region of vertices belongs to one
 block of a cluster. The lowest ``_LEAST_REGION_SHIFT`` bits never select a region, so a region has at least
 four 32-bit words of a bitmap."""
 _LEAST_VERTICES = 1 << 14
-"""The smallest number of vertices for which rows are copied into records by default."""
+"""The smallest number of vertices for which short rows are copied into records of up to four arcs
+(:class:`ShortRows`) by default."""
 _STATIC_SHARED = 42 << 10
-"""Upper limit, in bytes, of the shared memory that the kernel uses besides the bitmap."""
+"""Upper limit, in bytes, of the shared memory that a block of the kernel uses besides its part of the
+bitmap."""
 _LEAST_FRESH, _MOST_FRESH, _MOST_STATIC = 64, 1 << 13, 48 << 10
 """``_LEAST_FRESH`` and ``_MOST_FRESH`` limit the number of bitmap words that a block processes between two
-barriers when it pulls a level. These words lie in shared memory, which leaves less room for the L1 cache.
+barriers when it pulls a level. These words lie in shared memory, so the L1 cache has less room.
 ``_MOST_STATIC`` is the maximum static shared memory of a kernel, in bytes."""
 _MOST_BLOCKS = (1 << 11) - 1
 """Maximum number of blocks. The words of the barrier cannot count the arrivals of more blocks."""
 _LEVELS_AT_A_TIME, _TINY_LEVELS = 1 << 20, 4
-"""After ``_LEVELS_AT_A_TIME`` levels, the cluster that runs small levels joins the barrier of all blocks. The
-wait of the other blocks is thus bounded. After more than ``_TINY_LEVELS`` tiny levels in a row, the kernel
-expects further tiny levels."""
+"""After ``_LEVELS_AT_A_TIME`` levels, the cluster that runs small levels joins the barrier of all blocks.
+This bounds the time for which the other blocks wait. A tiny level is run by one block. After more than
+``_TINY_LEVELS`` tiny levels in a row, the kernel expects further tiny levels."""
 _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
-"""The number of blocks that can run at once, as trial launches found. It is stored only if it is smaller than
-the number that the driver reported. The first key is the device. The second key has the block size, the
+"""Stores the number of blocks that trial launches found to run at the same time, if it is smaller than the
+number that the driver reported. The first key is the device. The second key consists of the block size, the
 shared memory in bytes, and the macros of the build."""
 
 
 def num_entered(graph: DeviceGraph) -> int:
-    """Returns the number of vertices that have in-neighbours."""
+    """Returns the number of vertices that have at least one in-neighbour."""
     return int(np.count_nonzero(np.diff(graph.host_graph.column_offsets)))
 
 
 def grows_quickly(graph: DeviceGraph) -> bool:
-    """Returns whether a breadth-first search of this graph is likely to have few, large levels. The result is
-    False for meshes, for example, which have many small levels."""
+    """Returns whether a breadth-first search of this graph is likely to have few, large levels. For meshes,
+    for example, it returns False, because they have many small levels."""
     return levels_to_thousands(graph.host_graph, _QUICK) <= _QUICK
 
 
@@ -306,11 +307,11 @@ class Adaptive(OneLaunchVariant):
     edge_reads: ClassVar = {"pull": "pull"}
     probe_polls = 1 << 16
     records_fit = True
-    """False if the device had no memory for short rows as records, although the user had not asked for
-    records."""
+    """False if the device had too little memory for records of short rows (:class:`ShortRows`), and the user
+    had not asked for records. The search then runs without records."""
     largest_cluster = _LARGEST_CLUSTER
-    """Maximum number of blocks in a cluster. It is lowered on devices that have no room for such a large
-    cluster."""
+    """Maximum number of blocks in a cluster. It is lowered on devices where clusters of this size
+    cannot run."""
 
     def cluster_size(self) -> int:
         """Returns the number of blocks in a cluster. A value of the knob CLUSTER_SIZE other than 0 is
@@ -325,9 +326,9 @@ class Adaptive(OneLaunchVariant):
         return given or min(most, 2 if most > 2 and self._has_large_levels() else _LARGEST_CLUSTER)
 
     def _has_large_levels(self) -> bool:
-        """Returns whether the levels of the graph are likely to be large. The result is False for graphs with
-        only short rows. Their rows may be copied into records (knob SHORT_ROWS), which need clusters of 16
-        blocks to hold the bitmap."""
+        """Returns whether the levels of the graph are likely to be large. Returns False for graphs with only
+        short rows. Such rows may be copied into records (knob SHORT_ROWS), which need clusters of 16 blocks
+        to hold the bitmap."""
         mean = int(self.num_edges) / max(1, self.num_vertices)
         if self.num_vertices <= _LARGE or mean < _THIN or self._longest_row <= LONGEST_ROW:
             return False
@@ -378,7 +379,7 @@ class Adaptive(OneLaunchVariant):
 
     def _makes_records(self) -> bool:
         """Returns whether short rows are copied into records (knob SHORT_ROWS). Raises LaunchError if the
-        user asks for records and they are not possible."""
+        user asks for records but the graph or the device does not allow them."""
         asked = int(self.knob["SHORT_ROWS"])
         if asked == 0 or (asked < 0 and (self.num_vertices < _LEAST_VERTICES or not self.records_fit)):
             return False
@@ -412,8 +413,9 @@ class Adaptive(OneLaunchVariant):
         return self._bitmap_bytes() if self._makes_records() else 4 * self._fresh_words()
 
     def prepare(self) -> None:
-        """Allocate memory and bind the kernel. Raises LaunchError if the device cannot hold even one cluster,
-        or if the knob SHORT_ROWS is 1 for a graph that does not allow it."""
+        """Allocate memory and bind the kernel. Raises LaunchError if the device cannot run even one cluster.
+        Raises LaunchError also if the knob SHORT_ROWS is 1, but the rows of the graph cannot be copied into
+        records."""
         self._makes_records()  # raises LaunchError before anything is allocated
         warp = self.device.limits.warp_size
         words = -(-self.num_vertices // warp)
@@ -437,7 +439,7 @@ class Adaptive(OneLaunchVariant):
 
     def _bind(self, arguments: dict[str, Any]) -> None:
         """Bind the kernel ``adaptive`` to its arguments, and determine the number of blocks. Raises
-        LaunchError if the device cannot hold even one cluster."""
+        LaunchError if the device cannot run even one cluster."""
         kernel, shared = self.kernel(self.name), self._shared_bytes()
         launch = {**arguments, "block": self.block, "shared": shared, "scalars": ("source",)}
         probe = kernel.bind(**launch, records=None, max_polls=self.probe_polls)
@@ -504,7 +506,7 @@ class Adaptive(OneLaunchVariant):
 
     def _thresholds(self) -> Struct:
         """Returns the limits by which the kernel chooses how to run a level. The limit for clusters is at
-        most what the queues of a cluster hold."""
+        most the capacity of the queues of a cluster."""
         small = min(self._small_parts(), self.cluster_size() * self._cluster_parts())
         return self._structs()["thresholds"](
             small=small,
@@ -521,8 +523,8 @@ class Adaptive(OneLaunchVariant):
         return answer(levels=self.level_array)
 
     def _resident_blocks(self, probe: Launch, most: int) -> int:
-        """Returns the largest number of blocks that all meet at the barrier. Trial launches find this number.
-        It is a multiple of the cluster size. Raises LaunchError if not even one cluster fits the device.
+        """Returns the largest number of blocks that all reach the barrier, found by trial launches. The
+        number is a multiple of the cluster size. Raises LaunchError if not even one cluster fits the device.
 
         ``most`` is the number of resident blocks that the driver reports. Fewer blocks may fit, because all
         blocks of a cluster must run on one group of multiprocessors.

@@ -5,7 +5,7 @@ from bfsbench.variants.base import KernelAllPairs
 
 
 class ApspFw(KernelAllPairs):
-    """The "naive GPU implementation" of the paper CSE 6230. It uses one thread per element of the
+    """The "naive GPU implementation" of the course paper CSE 6230. It uses one thread per element of the
     matrix."""
 
     name = "apsp_fw"

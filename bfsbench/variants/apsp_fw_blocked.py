@@ -7,8 +7,8 @@ from bfsbench.variants.base import KernelAllPairs, Knob, KnobValue
 
 
 class ApspFwBlocked(KernelAllPairs):
-    """The blocked algorithm of the paper CSE 6230, after Venkataraman, Sahni and Mukhopadhyaya, and Katz and
-    Kider.
+    """The blocked algorithm of the course paper CSE 6230, after Venkataraman, Sahni and Mukhopadhyaya, and
+    Katz and Kider.
 
     The paper measured its best results with 4 x 2 elements per thread on a Tesla M2090. It does not give the
     size of its tiles.

@@ -13,7 +13,7 @@ _THREADS = (_TILE_SIZE // _ELEMENTS) ** 2
 
 
 class ApspMinPlus(KernelAllPairs):
-    """The matrix multiplication of the paper CSE 6230, with its procedures EXTEND-SHORTEST-PATHS and
+    """The matrix multiplication of the course paper CSE 6230, with its procedures EXTEND-SHORTEST-PATHS and
     FAST-ALL-PAIRS-SHORTEST-PATHS.
 
     Let a matrix hold the lengths of shortest paths of at most m arcs. Its min-plus product with itself holds

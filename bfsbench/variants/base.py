@@ -1,6 +1,6 @@
 """Re-exports the classes and functions that the author of a variant needs.
 
-Declarations for variants of every family come from :mod:`bfsbench.programs`. Base classes of breadth-first
+Classes for variants of every family come from :mod:`bfsbench.programs`. Base classes of breadth-first
 searches come from :mod:`bfsbench.programs.families.bfs.searches`. Base classes of all-pairs shortest paths
 come from :mod:`bfsbench.programs.families.apsp.variants`.
 """

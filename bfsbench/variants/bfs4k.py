@@ -19,7 +19,7 @@ from bfsbench.variants.level_queues import rebuilds
 _LOCAL_QUEUE = 16
 """Maximum number of vertices that a thread collects before its warp writes them to the queue."""
 _VARIABLES = 256
-"""Bytes of shared memory that the static variables of the kernels take."""
+"""Bytes of shared memory per block that the static variables of the kernels occupy."""
 _NEVER = 2**31 - 1
 """A degree higher than that of any vertex. As a limit for child kernels, it means that no vertex gets a
 child kernel."""
@@ -176,8 +176,8 @@ class Bfs4k(KernelVariant):
         }
         self._bind_multi_block(search)
         self.limit = self.device.limits.max_threads_per_block * int(self.knob["K5"])
-        """Maximum number of frontier vertices that the single-block kernel expands. The paper calls it
-        F_threshold."""
+        """Maximum number of frontier vertices in a level that the single-block kernel expands. The paper
+        calls this limit F_threshold."""
         if self.limit:
             self._bind_single_block(search)
 
@@ -186,7 +186,7 @@ class Bfs4k(KernelVariant):
         self.threads = int(self.knob["K6"]) or self.block
         room = limits.shared_memory_per_multiprocessor - _VARIABLES
         self.hash_bytes = self._hash_bytes(room * self.threads // limits.max_threads_per_multiprocessor)
-        """Bytes of shared memory that a block of the multi-block kernel has for its hash table."""
+        """Bytes of shared memory for the hash table of each block of the multi-block kernel."""
         resident_threads = limits.num_multiprocessors * limits.max_threads_per_multiprocessor
         kernel = self.kernel("bfs4k_multi_block")
         launch = {"block": self.threads, "shared": self.hash_bytes}

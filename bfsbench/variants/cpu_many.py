@@ -46,8 +46,8 @@ class _Arguments(ctypes.Structure):
 
 
 def _call(graph: Graph, sources: Ids, arrays: Mapping[str, Any], **settings: float) -> None:
-    """Call native/cpu_many.cpp. ``arrays`` and ``settings`` have members of its struct. Raises LaunchError
-    when the system refuses memory or threads."""
+    """Call native/cpu_many.cpp. ``arrays`` and ``settings`` give values of members of the struct
+    ``Arguments``, by name. Raises LaunchError when the system refuses memory or threads."""
     given = {**{name: getattr(graph, name) for name in _GRAPH}, "sources": sources, **arrays}
     places = {name: array.ctypes.data for name, array in given.items()}
     members: Any = {"num_vertices": graph.num_vertices, "num_sources": len(sources), **places, **settings}
@@ -56,8 +56,9 @@ def _call(graph: Graph, sources: Ids, arrays: Mapping[str, Any], **settings: flo
 
 
 def near_each_other(graph: Graph, sources: Ids, bits: int) -> npt.NDArray[np.int64]:
-    """Returns an order of the sources, int64[S], as indices into ``sources``. Each pass takes ``bits``
-    sources, and these are near each other in the graph."""
+    """Returns an order of the sources, int64[S], as indices into ``sources``. Sources that are near each
+    other in the graph follow each other. So each pass, which takes the next ``bits`` sources, searches from
+    neighbouring vertices."""
     order = np.arange(len(sources))
     if len(sources) > bits:
         _call(graph, sources, {"order": order}, bits=bits)
@@ -74,7 +75,7 @@ def memory_of(num_vertices: int, threads: int, bits: int) -> int:
 
 
 def passes_of(num_vertices: int, sources: int, knobs: Mapping[str, KnobValue]) -> tuple[int, int]:
-    """Returns the number of threads that run passes, and the number of sources of a pass."""
+    """Returns the number of threads that run passes, and the number of sources per pass."""
     cores = usable_cores()
     threads = min(int(knobs["THREADS"]) or cores, cores)
     taken = partial(memory_of, num_vertices, threads)
@@ -98,7 +99,7 @@ class ManySearches:
             queues, states = np.empty(threads * size * 2, np.int32), np.empty(threads * size, np.uint8)
         except MemoryError as error:
             raise LaunchError(f"the system refused memory for {bits} sources a pass: lower BITS") from error
-        # A row begins at a cache line.
+        # Each row of bits begins at a cache line.
         self._memory = {"rows": rows[-rows.ctypes.data % 64 :], "queues": queues, "states": states}
 
     def run(self, sources: Ids, distances: npt.NDArray[np.int32] | None = None) -> Measures:

@@ -30,9 +30,9 @@ _VERTICES_A_THREAD = 8
 """Number of vertices of the graph per thread of the kernel that grows parts. It is more than one because the
 frontiers of this growth are far smaller than the graph."""
 _ROUNDS = 6
-"""Number of rounds in which the device grows parts from seed vertices."""
+"""Number of rounds of growth. In each round, the device grows parts of the graph from seed vertices."""
 _FILLED = 0.55
-"""Expected mean size of the parts that grow from the first seeds, as a share of the maximum size of a
+"""Expected mean size of the parts that grow from the first seed vertices, as a share of the maximum size of a
 part."""
 _SMALLEST_SHARE = 8
 """A part is dissolved if it has fewer vertices than the maximum size of a part divided by this number."""
@@ -56,7 +56,7 @@ class Growth(Struct):
 
 @dataclass(frozen=True)
 class Cells:
-    """The vertices of each part, before the rows of the vertices are packed."""
+    """The vertices of each part of a graph, at the stage at which their neighbours are not yet packed."""
 
     places: Buffer
     vertices: Buffer
@@ -233,9 +233,9 @@ class SplitRows:
     """CSR arrays of a graph whose long rows are split. Each vertex has one or more consecutive rows, each
     with at most ``degree`` arcs.
 
-    ``row_offsets``, [R+1], has the dtype of the graph's offsets. ``column_indices``, int32[E], has the first
-    row of each arc's head. ``first_rows``, int32[V], has the first row of each vertex. ``run_lengths``,
-    int32[R], has for each row the number of rows that its vertex has.
+    ``row_offsets``, [R+1], has the dtype of the graph's offsets. ``column_indices``, int32[E], holds for each
+    arc the first row of the arc's head. ``first_rows``, int32[V], holds the first row of each vertex.
+    ``run_lengths``, int32[R], holds for each row the number of rows of its vertex.
     """
 
     row_offsets: Offsets
@@ -277,11 +277,11 @@ READERS = 32
 too short, its last entry stands for all parts."""
 _BLOCK = 256
 _BARRIER_COST = 50.0
-"""Cost of a barrier and of the work around it. The unit is the time by which a level grows if parts have as
-many ghosts as own vertices."""
+"""Cost of a barrier and of the work around it. The unit is the extra time of a level if parts have as many
+ghosts as own vertices."""
 _FEW_PARTS = 8
-"""Limit for the number of parts per multiprocessor. Above this limit, the default number of levels between
-barriers is chosen so that a block has room for two of the largest parts, if this is possible."""
+"""Limit for the number of parts per multiprocessor. If a graph has more parts, the default number of levels
+between barriers is chosen so that two of the largest parts fit a block, if possible."""
 
 
 class Part(Struct):
@@ -307,8 +307,9 @@ class GraphParts:
     """uint64: one row of neighbours for each local id of all parts, as four local ids of 16 bits. A local id
     is the number of a vertex within a part."""
     words: Buffer
-    """uint32: one word for each local id of all parts. The word of a ghost is its place. The word of an own
-    vertex has one bit for each reading part. The bit is set if that part has the vertex as a ghost."""
+    """uint32: one word for each local id of all parts. A local id is the number of a vertex within a part.
+    The word of a ghost is its place. The word of an own vertex has one bit for each reading part. The bit is
+    set if that part has the vertex as a ghost."""
     readers: Buffer
     """int32[N * READERS]: for each part, the numbers of the parts that read its vertices. -1 stands for no
     part, and -2 for all parts."""
@@ -368,8 +369,9 @@ class _Packing:
         }
 
     def _table_bits(self) -> int:
-        """Returns the binary logarithm of the number of places in the hash table. The table has at least
-        twice as many places as the graph has vertices, or as many as fit shared memory."""
+        """Returns the binary logarithm of the number of places in the hash table from vertices to local ids.
+        The table has at least twice as many places as the graph has vertices, or as many as fit shared
+        memory."""
         bits = 4
         while 2 ** (bits + 1) * 10 + 8 <= self.device.limits.shared_memory_per_block_optin and (
             2**bits < 2 * self.graph.host_graph.num_vertices
@@ -457,8 +459,8 @@ class _Packing:
         ``hops`` is 0.
 
         Returns the distance, the number of ghosts of each part, and the number of local ids of each part. Own
-        vertices and ghosts have local ids, and so have additional groups of four ids for long rows. Raises
-        LaunchError if not even the distance 1 fits.
+        vertices and ghosts each have a local id. So does each additional group of four neighbours of a long
+        row. Raises LaunchError if not even the distance 1 fits.
         """
         many = self.number > _FEW_PARTS * self.device.limits.num_multiprocessors
         for groups in (self.room // 2, self.room) if many and not hops else (self.room,):
@@ -508,14 +510,14 @@ _OTHER_BYTES = 6 << 10
 
 
 def bitmap_bytes(number: int) -> int:
-    """Returns the bytes of shared memory that a block's bitmaps of parts take. The graph has ``number``
-    parts."""
+    """Returns the bytes of shared memory for a block's seven bitmaps with one bit per part. The graph has
+    ``number`` parts."""
     return 7 * 4 * -(-number // 32)
 
 
 def most_groups(device: Device, number: int = 0) -> int:
     """Returns how many groups of PLACES local ids fit a block's shared memory. The block's bitmaps of
-    ``number`` parts take a share of this memory.
+    ``number`` parts also need space in this memory.
 
     A local id is the number of a vertex within a part. All groups together have fewer than 2^15 ids.
     """
@@ -524,6 +526,6 @@ def most_groups(device: Device, number: int = 0) -> int:
 
 
 def memory_of(groups: int, number: int) -> int:
-    """Returns the bytes of shared memory that ``groups`` groups of local ids and the bitmaps of ``number``
-    parts take together. A local id is the number of a vertex within a part."""
+    """Returns the bytes of shared memory for ``groups`` groups of PLACES local ids and for the bitmaps of
+    ``number`` parts. A local id is the number of a vertex within a part."""
     return groups * _GROUP_BYTES + bitmap_bytes(number)

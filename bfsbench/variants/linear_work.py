@@ -11,11 +11,12 @@ from bfsbench.variants.rules import Statistics, has_long_rows
 from bfsbench.variants.scan import PrefixSum
 
 _MAX_THREADS = 2**30
-"""Maximum number of threads of a launch. A kernel can number so many threads with 32 bits."""
+"""Maximum number of threads of a launch, so that 32-bit integers can number the threads."""
 
 
 class LinearWork(KernelVariant):
-    """The search "Optimized Linear Work" of the paper CSE 6230, which its authors modelled on Merrill et al.
+    """The search "Optimized Linear Work" of the course paper CSE 6230, which its authors modelled on Merrill
+    et al.
 
     The authors claim linear work, because each level expands only frontier vertices. But the prefix sum of
     the mask and the compaction read all vertices in each level. The work is therefore O(VD + E).

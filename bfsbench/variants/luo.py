@@ -101,7 +101,8 @@ class Luo(KernelVariant):
     layers = ("luo_block", "luo_resident")
     block_layers = ("luo_block",)
     max_polls = 1 << 26
-    """How often a block polls the barrier before it gives up. The limit is reached after many seconds."""
+    """Maximum number of times that a block polls the barrier before the search fails. The limit is reached
+    after many seconds."""
 
     @classmethod
     def auto_knobs(cls, statistics: Statistics) -> Mapping[str, KnobValue]:
@@ -126,8 +127,9 @@ class Luo(KernelVariant):
 
     def _upload_rows(self, degree: int) -> dict[str, Any]:
         """Returns row offsets, column indices and run lengths on the device, by the names of kernel
-        parameters. If ``degree`` is 0, these are the graph's own arrays, without run lengths. Otherwise
-        vertices whose degree exceeds ``degree`` are split into several rows."""
+        parameters. A run length is the number of rows into which a vertex is split. If ``degree`` is 0, the
+        rows are the graph's own, without run lengths. Otherwise vertices whose degree exceeds ``degree`` are
+        split into several rows."""
         self.max_degree = int(np.diff(self.host_graph.row_offsets).max())
         self.split: SplitRows | None = None
         if degree == 0:
@@ -177,9 +179,9 @@ class Luo(KernelVariant):
 
     def queue_capacity(self, rows: int, room: int) -> int:
         """Returns the number of entries of a W-frontier, which is a queue in shared memory. By default, it is
-        the largest number of vertices that the queue can get if the block expands ``rows`` rows. It is then
-        limited so that all queues of the block fit ``room`` bytes. The knob B_FRONTIER_SIZE overrides the
-        default."""
+        the largest number of vertices that one queue can receive if the block expands ``rows`` rows. The
+        default is limited so that all queues of the block fit ``room`` bytes. The knob B_FRONTIER_SIZE
+        overrides the default."""
         number = int(self.knob["W_FRONTIERS"])
         if asked := int(self.knob["B_FRONTIER_SIZE"]):
             return max(1, asked // number)

@@ -27,7 +27,8 @@ SHORT, PIECE = 8, 1024
 defaults of knobs."""
 _COMPILED: dict[str, Any] = {"minimum": 0, "maximum": 2**20, "compile_time": True}
 _MAX_POLLS = 1 << 27
-"""How often a block polls the barrier before it gives up. The limit is reached after a minute or more."""
+"""Maximum number of times that a block polls the barrier before the search fails. The limit is reached after
+a minute or more."""
 
 
 class Measures(Struct):
@@ -77,8 +78,8 @@ def memory_of(num_vertices: int, bits: int) -> int:
 
 def pieces_of(offsets: Offsets, short: int, most: int) -> Offsets:
     """Cut the rows that have more than ``short`` arcs into pieces of at most ``most`` arcs. Returns the
-    pieces, an array of shape [P, 3] with the type of ``offsets``. A piece is described by its first arc, the
-    arc after its last, and its vertex."""
+    pieces, an array of shape [P, 3] with the type of ``offsets``. The three values of a piece are its first
+    arc, the arc after its last arc, and its vertex."""
     lengths = np.diff(offsets)
     (long,) = np.nonzero(lengths > short)
     counts = -(-lengths[long] // most)
@@ -120,9 +121,9 @@ def grouped(graph: Graph, sources: Ids, bits: int) -> npt.NDArray[np.int64]:
 def _growth(graph: Graph, sources: Ids) -> npt.NDArray[np.float64]:
     """Returns a class for each source, float64[S]. A search from a source of a higher class grows faster.
 
-    The class depends on the number of arcs that leave the source's neighbours. A class begins at each power
-    of eight. Searches of one class reach most vertices in about equal levels. In a level, most words of a row
-    then get either many new bits or none.
+    The class depends on the number of arcs that leave the source's neighbours. Each power of eight begins a
+    new class. Searches of one class reach most vertices in about equal levels. In a level, most words of a
+    row then get either many new bits or none.
     """
     offsets = graph.row_offsets
     targets = neighbours(offsets, graph.column_indices, sources)

@@ -118,7 +118,8 @@ class Merrill(KernelVariant):
     queue_capacity: int | None = None
     """Capacity of each queue, in entries. None uses the whole array of the queue."""
     max_polls = 1 << 26
-    """How often a block polls the barrier before it gives up. The limit is reached after many seconds."""
+    """Maximum number of times that a block polls the barrier before the search fails. The limit is reached
+    after many seconds."""
 
     @classmethod
     def auto_knobs(cls, statistics: Statistics) -> Mapping[str, KnobValue]:
@@ -231,8 +232,9 @@ class Merrill(KernelVariant):
         """Wait until the queue of ``level`` is complete. Returns the level and the number of entries in its
         queue.
 
-        If ``level`` is None, it is the level at which the resident blocks stopped. A queue that has lost
-        entries is rebuilt first. Raises KernelError if a resident block waited too long for other blocks.
+        If ``level`` is None, the function takes the level at which the resident blocks stopped. A queue that
+        has lost entries is rebuilt first. Raises KernelError if a resident block waited too long for other
+        blocks.
         """
         state = self.state.read_struct()
         if state.failed:

@@ -76,8 +76,8 @@ class OneByOne(_OneByOne, HostProgram):
         super().prepare()
 
     def measures(self) -> Measures:
-        """Returns the results for all sources. Raises WrongResultError if the search is an entry and has
-        written to its copy of the graph."""
+        """Returns the results for all sources. Raises WrongResultError if the search is an entry that has
+        changed its copy of the graph."""
         if isinstance(self.search, ForeignProgram):
             self.search.require_unwritten()
         return super().measures()

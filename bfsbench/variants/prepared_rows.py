@@ -15,7 +15,8 @@ from bfsbench.support.paths import CUDA_SRC
 from bfsbench.variants.base import DeviceGraph
 
 LIKELY_ALIGNMENT = 32
-"""The array of likely parents follows the rows, and begins at a multiple of this number of elements."""
+"""The array of likely parents lies in one buffer with the rows. It follows them, and begins at a multiple of
+this number of elements."""
 _LONG_ROW = 1024
 """A block sorts rows of at least this number of arcs. A warp sorts shorter rows."""
 _SMALL_BLOCK, _LARGE_BLOCK = 256, 1024
@@ -73,7 +74,8 @@ RECORD = 4
 LONGEST_ROW = 2 * RECORD
 """Maximum number of arcs in a row that is stored as records."""
 _ALIGNMENT = 32
-"""The records follow the rows, and begin at a multiple of this number of elements."""
+"""Records lie in one buffer with the rows. They follow the rows, and begin at a multiple of this number of
+elements."""
 _BLOCK = 256
 
 
@@ -82,7 +84,7 @@ class ShortRows:
     """The rows of a graph, stored as records. A record has up to four arcs of a vertex.
 
     The position of a vertex's records follows from the vertex id, so no offsets are needed. Two bits of the
-    column indices tell how many records a vertex has.
+    column indices tell how many records of the vertex a search must read.
     """
 
     column_indices: Buffer

@@ -52,7 +52,7 @@ _ARRAYS = {
     "CSC": ("column_offsets", "row_indices"),
     "COO": ("edge_sources", "column_indices"),
 }
-"""Names of a device graph's arrays, by layout."""
+"""Names of the arrays of each layout on the device."""
 
 Made = TypeVar("Made")
 
@@ -174,7 +174,8 @@ class HostTrees:
     def check(self, source: int) -> Tree:
         check_parents(self._search.graph, source, self._levels, self._parents)
         reached = self._levels != UNREACHED
-        edges = int(np.count_nonzero(reached[self._edges.sources]))  # then both ends are reached
+        # A tree that has one end of an edge also has the other end.
+        edges = int(np.count_nonzero(reached[self._edges.sources]))
         return Tree(edges, int(np.count_nonzero(reached)), int(self._levels.max()))
 
 
@@ -240,7 +241,8 @@ def harmonic(rates: Sequence[float]) -> tuple[float, float]:
 SEED = 1
 """The seed of the graph and of the sources."""
 TREE = "TREE"
-"""The knob of searches that find either levels or parents. The benchmark asks for parents by default."""
+"""The knob that makes some searches find parents instead of levels. The benchmark sets it to 1 unless the
+user gives a value."""
 
 
 @dataclass(frozen=True)
@@ -284,7 +286,7 @@ class Benchmark:
         self._asked = asked
         by_kernels = issubclass(asked.variant, KernelVariant)
         self.built = construct(asked.scale, SEED, session.device if by_kernels else None)
-        """The graph, and the list of edges that it was built from."""
+        """The graph to search, and the list of edges from which it was built."""
         session.use(self.built.graph)
         axes = Axes([asked.variant], [None], [None])
         ((self._grid, self._block),) = launches(asked.variant, asked.knobs, axes)
