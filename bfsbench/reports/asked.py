@@ -33,7 +33,7 @@ def report(
     backends: Iterable[str] = (),
     out: Path | str | None = None,
 ) -> dict[str, pd.DataFrame]:
-    """Makes the tables of ``bfsbench report``. Returns them as data frames by their names.
+    """Makes the tables of ``bfsbench report``. Returns a dictionary from their names to data frames.
 
     ``rows`` are result files, folders of result files, or a data frame from a sweep or from
     :func:`read_results`. For files, the level profiles beside them are read. A data frame has no level
@@ -64,8 +64,8 @@ def report(
 
 
 def _base(name: str) -> str:
-    """Returns the key in TABLES of the table with this name: ``best`` for ``best_emulated``. Raises
-    UsageError if there is none."""
+    """Returns the key in TABLES for a table's name: ``best`` for ``best_emulated``. Raises UsageError for an
+    unknown name."""
     for base in TABLES:
         if name == base or name.startswith(f"{base}_"):
             return base
@@ -102,8 +102,8 @@ def picture_file(
 
 
 def _read(rows: pd.DataFrame | Path | str | Sequence[Path | str]) -> tuple[pd.DataFrame, pd.DataFrame | None]:
-    """Returns the result rows, and the level profiles beside result files. A data frame has no level
-    profiles."""
+    """Returns result rows, and the level profiles that lie beside the result files. If ``rows`` is a data
+    frame, there are no level profiles."""
     import pandas as pd
 
     if isinstance(rows, pd.DataFrame):
@@ -138,8 +138,8 @@ def _write(
 
 
 Operand: TypeAlias = "pd.DataFrame | os.PathLike[str] | str"
-"""Rows, a result file, a folder of result files, or ``FILE@REVISION``: the file as git has it at that
-revision."""
+"""What ``compare`` accepts: a data frame of rows, a result file, a folder of result files, or
+``FILE@REVISION``, which is the file at that revision in git."""
 
 
 def compare(
@@ -197,7 +197,7 @@ def _side(operand: Operand | None, name: str) -> Side:
 def _selected(
     a: Side, b: Side, graphs: Sequence[str], variants: Sequence[str], backends: Sequence[str]
 ) -> tuple[Side, Side]:
-    """Returns the selected rows of the two compared sets of rows. Raises UsageError for a name that occurs in
+    """Selects rows from each of the two compared sets of rows. Raises UsageError for a name that occurs in
     neither set."""
     import pandas as pd
 

@@ -65,9 +65,9 @@ def best_times(results: Results, levels: pd.DataFrame | None = None, *, brief: b
     """Returns up to three tables of the best times for each family of problems: times with warm caches, times
     with cold caches, and emulated kernels. Tables without rows are left out.
 
-    ``levels`` are level profiles. With them, the tables have columns of sums over the steps of a run. If
-    ``brief`` is true, the text layout shows only times, rates and ratios to the best time, as at the end of a
-    sweep. The text layout never shows emulated times. For emulated kernels it shows counts, and times
+    If level profiles are given in ``levels``, the tables also have columns of sums over the steps of a run.
+    If ``brief`` is true, the text layout shows only times, rates and ratios to the best time, as at the end
+    of a sweep. The text layout never shows emulated times. For emulated kernels it shows counts, and times
     recorded on the project's own GPU.
     """
     tables = []
@@ -86,7 +86,8 @@ def _best(kind: Kind, levels: pd.DataFrame | None, known: Mapping[Hashable, floa
     """Returns one row for each graph, variant and device: the fastest configuration. Rows are sorted by graph
     and time.
 
-    ``known`` are times in ms that the searches took on the project's own GPU, by graph checksum and variant.
+    ``known`` maps a graph's checksum and a variant to the time in ms that the variant took on the project's
+    own GPU.
     """
     import pandas as pd
 
@@ -155,7 +156,8 @@ def _notes(frame: pd.DataFrame, kind: Kind) -> Iterator[str]:
 
 
 def _meanings(drawings: Iterable[Table], kind: Kind, note_on_recorded: str) -> Iterator[str]:
-    """Yields explanations of the columns in ``drawings``, the text layouts of a table."""
+    """Yields a sentence for each column in ``drawings``, the text layouts of a table, that needs an
+    explanation."""
     drawn = {column for table in drawings for column in table.columns}
     yield from (f"{text}." for column, text in _MEANINGS.items() if column in drawn)
     if "knobs" in drawn:
@@ -245,11 +247,11 @@ model."""
 
 def recorded(kind: Kind) -> tuple[dict[Hashable, float], str]:
     """Returns the best times in ms that searches took on the project's own GPU, by graph checksum and
-    variant, and a note on the origin of these times.
+    variant. Also returns a note on the origin of these times.
 
-    ``kind`` has the rows to which these times are added. A graph of these rows gets a time only if the
+    ``kind`` has the rows beside which the times will be shown. A graph of these rows gets a time only if the
     project's GPU searched it from the same sources. If any of these rows comes from a GPU of the project's
-    model, the result is empty.
+    model, there are no times in the result.
     """
     rows = _rows()
     if (kind.rows["gpu"] == rows["gpu"].iloc[0]).any():
@@ -285,9 +287,9 @@ _IN_BRIEF = "Of each graph the fastest search is drawn; --table heatmap draws al
 
 
 def heat_maps(results: Results, *, brief: bool = False) -> list[Table]:
-    """Returns up to three tables of times for each family of problems: with warm caches, with cold caches,
-    and of emulated kernels. Each table has one row per variant, graph, grid and block. Tables without rows
-    are left out, but if all are, one empty table is returned.
+    """Returns up to three tables of times by grid and block for each family of problems: with warm caches,
+    with cold caches, and of emulated kernels. Each table has one row per variant, graph, grid and block.
+    Tables without rows are left out, but if there are no rows at all, one empty table is returned.
 
     The text layout shows the times as matrices of grid by block. If ``brief`` is true, it shows only the
     fastest variant of each graph.

@@ -39,8 +39,7 @@ THRESHOLD = 0.05
 """The relative difference of two times up to which a search counts as unchanged."""
 
 _AT = " @"
-"""Separator between the variant's name and the commit in the column ``variant`` of the rows from
-``by_commit``."""
+"""Text between the variant's name and the commit in the column ``variant`` of the rows from ``by_commit``."""
 _SEARCH = (*GRAPH, "variant", "backend", "device")
 _COLUMNS = (*_SEARCH, *SHAPE, "commit", "date", "search_ms", "median_ms", "times_previous", "verdict")
 _NOTES = (
@@ -52,8 +51,8 @@ _NOTES = (
 
 
 def by_commit(rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows with the commit appended to the name in the column ``variant``. So the rows of each
-    commit count as a separate search. Knobs that are missing in a row get their defaults."""
+    """Returns the rows with the commit appended to the name in the column ``variant``, so that the rows of
+    each commit count as a separate search. Knobs that are missing in a row get their defaults."""
     from bfsbench.reports.comparison.points import all_knobs
 
     named = rows[["variant", "knobs"]].drop_duplicates()
@@ -112,7 +111,7 @@ def _left_out(rows: pd.DataFrame, found: pd.DataFrame) -> Iterator[str]:
 
 
 def _drawings(frame: pd.DataFrame) -> Iterator[Table]:
-    """Yields one table per graph. Each search is named only in its first line."""
+    """Yields one table per graph. The name of a search stands only in the search's first line."""
     several = frame.groupby("backend")["device"].nunique().max() > 1
     names = short_names(frame["graph"])
     for (graph, _), some in frame.groupby([*GRAPH], sort=False):
@@ -130,9 +129,9 @@ class _Verdicts:
         self._between = cache(self._compared)
 
     def of(self, history: pd.DataFrame) -> Iterator[str]:
-        """Yields one verdict per commit of a search's history: the verdict against the previous commit that
-        holds for more than half of the search's source vertices, or UNDECIDED. The first commit's verdict is
-        empty."""
+        """Yields one verdict for each commit of a search's history, by comparison with the previous commit.
+        The verdict must hold for more than half of the search's source vertices, otherwise it is UNDECIDED.
+        The first commit has an empty verdict."""
         import pandas as pd
 
         axes = ("graph", "variant", "backend", *SHAPE)

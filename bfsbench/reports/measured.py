@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 _SHORT = 8
-"""Number of characters of the checksum that are shown if two graphs have the same name."""
+"""Number of characters of a graph's checksum that are shown if two graphs have the same name."""
 
 
 class NothingToDrawError(UsageError):
@@ -115,7 +115,7 @@ class TimedRows(Kind):
 
     @property
     def short(self) -> dict[str, str]:
-        """The titles of the graphs without the options in ``shared_options``, by title."""
+        """For each graph's title, a shorter title without the options in ``shared_options``."""
         return self._short_and_shared[0]
 
     @property
@@ -137,13 +137,14 @@ class TimedRows(Kind):
 
     @cached_property
     def _vertices(self) -> dict[Hashable, dict[int, str]]:
-        """The names of each graph's source vertices, by the graph's title; see ``names_of_sources``."""
+        """The names of each graph's source vertices, by the graph's title. The function ``names_of_sources``
+        finds them."""
         return names_of_sources(self.rows, "title")
 
     @cached_property
     def _sources(self) -> dict[Hashable, list[int]]:
-        """The source vertices from which each graph's searches are compared, by the graph's title; see
-        ``rows.comparable``."""
+        """The source vertices from which each graph's searches are compared, by the graph's title. The
+        function ``rows.comparable`` chooses them."""
         titles = self.rows[[*GRAPH, "title"]].drop_duplicates()
         return sources_of(self.counting.merge(titles), "title")
 

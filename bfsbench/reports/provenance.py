@@ -70,10 +70,12 @@ def _footnote(variant: str, rows: pd.DataFrame) -> str:
     covered = " or ".join(sorted(map(_covered, set(rows["covers"]))))
     columns = ["prepare_ms", "compile_ms", "host_mib", "device_mib"]
     numbers = rows[columns].apply(pd.to_numeric, errors="coerce")
-    prepared_ms = numbers["prepare_ms"].where(numbers["compile_ms"].notna())  # older rows: another time
+    # In older rows, prepare_ms is another time.
+    prepared_ms = numbers["prepare_ms"].where(numbers["compile_ms"].notna())
     span = " to ".join(dict.fromkeys(map(_rounded, (prepared_ms.min(), prepared_ms.max()))))
     places = {"on the host": numbers["host_mib"].max(), "on the GPU": numbers["device_mib"].max()}
-    memory = [f"up to {_rounded(mib)} MiB {where}" for where, mib in places.items() if mib >= 0]  # no NaN
+    # This condition is false for NaN.
+    memory = [f"up to {_rounded(mib)} MiB {where}" for where, mib in places.items() if mib >= 0]
     preparation = f"took {span} ms" if prepared_ms.notna().any() else "was not measured"
     facts = [
         f"{variant} is a program by other authors ({programs})",
@@ -258,7 +260,8 @@ _FACTS = ("variant", "backend", "knobs", "graph", "source", "code", "commit", "t
 _SEARCH = ["variant", "backend", "knobs"]
 _PLACE = ["variant", "backend", "graph"]
 _MOST_NAMED = 4
-"""Most searches, or files, that a note names. If there are more, the note says how many."""
+"""Maximum number of searches, or of files, that a note names. If there are more, the note gives only their
+number."""
 _COMMIT = 7
 
 

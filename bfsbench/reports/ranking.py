@@ -138,8 +138,8 @@ def _why_empty(kind: Kind) -> str:
 
 
 def _tried(kind: Kind) -> pd.DataFrame:
-    """Returns one row for each pair of a search and a graph in ``kind.rows``. The pair need not have a
-    time."""
+    """Returns one row for each pair of a search and a graph in ``kind.rows``. Pairs without a time are
+    included."""
     tried = kind.runs[[*GRAPH, *SEARCH]].drop_duplicates()
     return tried[tried["device"] != ""]
 
@@ -222,7 +222,8 @@ def _notes(frame: pd.DataFrame, tried: pd.DataFrame, total: int) -> Iterator[str
 
 
 def _overall(frame: pd.DataFrame, names: dict[str, str], total: int) -> Iterator[Table]:
-    """Yields the first tables of the text layout, which rank the searches over all graphs, one per line.
+    """Yields the first tables of the text layout, which rank the searches over all graphs, one search per
+    line.
 
     Searches that lack times on some graphs have a table of their own. ``total`` is the number of graphs, and
     ``names`` maps the names of graphs to short names.
@@ -246,7 +247,7 @@ def _overall(frame: pd.DataFrame, names: dict[str, str], total: int) -> Iterator
 
 def _by_family(frame: pd.DataFrame, found: pd.DataFrame) -> Iterator[Table]:
     """Yields a table of the mean ratios to the best times, with one line per search and one column per family
-    of graphs. Yields nothing for a single family."""
+    of graphs. If all graphs belong to one family, there is no such table."""
     some = frame[frame["family"] != ALL]
     if some["family"].nunique() < 2:
         return

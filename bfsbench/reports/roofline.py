@@ -44,7 +44,7 @@ BOUNDS = ("latency", "random", "bandwidth")
 COUNTED, MODELLED = "counted", "modelled"
 
 _SEARCH = ["graph", "source", "variant", "backend", "knobs", "gpu"]
-"""A level profile is used for a result row if these columns agree. Grid and block may differ, because they do
+"""A level profile describes a result row if these columns agree. Grid and block may differ, because they do
 not change the work."""
 _CHAIN = 3
 """Number of dependent loads in each level: an offset, a neighbour, and the neighbour's level."""
@@ -90,7 +90,7 @@ def counted_work(variant: type[KernelVariant], levels: pd.DataFrame) -> Work:
     kernels = levels["kernel"]
     in_block = int(kernels.isin(variant.block_layers).sum())
     in_launch = int(kernels.isin(variant.layers).sum())
-    empty = levels["frontier_size"] == 0  # the round that detects the end of the search
+    empty = levels["frontier_size"] == 0  # This is the round that detects the end of the search.
     known = bool((edges.notna() | empty).all())
     return Work(
         float(edges.sum()) if known else None,
@@ -102,7 +102,7 @@ def counted_work(variant: type[KernelVariant], levels: pd.DataFrame) -> Work:
 
 
 def modelled_work(variant: type[KernelVariant], row: Row) -> Work:
-    """Returns the work of one search, modelled from its result row.
+    """Returns the work of one search, estimated from its result row.
 
     If the variant can run a level in different ways (layers), the cheapest layer is assumed.
     """

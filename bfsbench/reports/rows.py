@@ -27,8 +27,8 @@ SETTING = (*GRAPH, "variant", "backend", "device", "host_cpu")
 column ``host`` may differ."""
 
 SHAPE = ("grid", "block", "knobs")
-"""Columns in which the configurations of one search differ. The best configuration is the one with the least
-time."""
+"""Columns in which the configurations of one search differ. The best configuration is the configuration with
+the least time."""
 
 COLD = "_cold"
 """Suffix of the names of tables and pictures of runs with cold caches."""
@@ -37,7 +37,7 @@ EMULATED = "_emulated"
 """Suffix of the names of tables and pictures of emulated kernels."""
 
 DAY = len("2026-11-21")
-"""Number of a time's characters that give its day."""
+"""Number of characters at the beginning of a time that hold the day."""
 STATISTIC = "the median over sources of the fastest repeat"
 """The meaning of ``search_ms`` in rows that are combined over sources: for each source the fastest repeat is
 taken, and then the median over all sources. Tables, pictures, pages and texts quote this phrase."""
@@ -83,8 +83,8 @@ class Kind:
 
     @cached_property
     def launches(self) -> pd.DataFrame:
-        """One row per configuration with a block size. Configurations without a block size do not compete
-        with them."""
+        """One row per configuration that has a block size. They compete only with each other, not with
+        configurations without a block size."""
         return _of_most_sources(self._combined[self._combined["block"].notna()], self.also)
 
     @cached_property
@@ -102,17 +102,19 @@ class Kind:
 
     @cached_property
     def runs(self) -> pd.DataFrame:
-        """The searches and the sources from which they were run. See the function ``runs``."""
+        """The searches and the sources from which they were run, as the module's function ``runs`` returns
+        them."""
         return runs(self.rows)
 
     @cached_property
     def counting(self) -> pd.DataFrame:
-        """The sources whose times are compared. See ``counting_sources``."""
+        """The sources whose times are compared, as the module's function ``counting_sources`` chooses
+        them."""
         return counting_sources(self.runs)
 
     @cached_property
     def sources(self) -> dict[Hashable, list[int]]:
-        """The source vertices of each graph, by its name and checksum. See ``sources_of``."""
+        """The source vertices of each graph, by the graph's name and checksum."""
         return sources_of(self.runs, [*GRAPH])
 
     def searched(self, graph: str, checksum: str) -> str:
@@ -122,8 +124,7 @@ class Kind:
 
     @cached_property
     def _names(self) -> dict[Hashable, dict[int, str]]:
-        """The names of each graph's source vertices, by the graph's name and checksum. See
-        ``names_of_sources``."""
+        """The names of each graph's source vertices, by the graph's name and checksum."""
         return names_of_sources(self.rows, [*GRAPH])
 
 
@@ -177,7 +178,7 @@ def as_read(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_latest_code(rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows without outdated ones. A row is outdated if a later row of the same configuration
+    """Returns the rows that are not outdated. A row is outdated if a later row of the same configuration
     measured other code.
 
     Rows of older files do not say which code they measured. They are kept.
@@ -229,7 +230,8 @@ def select(
 
 
 def _called(column: str, name: str, known: set[str]) -> set[str]:
-    """Returns the values in ``known`` that a user means by ``name``. Raises UsageError if there are none."""
+    """Returns the values in ``known`` that a user means by ``name``. Raises UsageError if no value
+    matches."""
     if column == "variant" and name not in known:
         name = find(name).name
     found = {one for one in known if one == name or (column == "graph" and one.startswith(f"{name}:"))}
@@ -379,7 +381,7 @@ def equal_repeats(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _repeats(rows: pd.DataFrame) -> pd.Series[int]:
-    """Returns the number of timed repeats of each row, or 0 if a row does not list its repeats."""
+    """Returns the number of timed repeats of each row, or 0 if a row has no list of repeats."""
     import pandas as pd
 
     if "search_ms_samples" not in rows:
@@ -467,7 +469,7 @@ def counting_sources(runs: pd.DataFrame) -> pd.DataFrame:
     """Returns the sources whose times are compared, with one row per graph and source. ``runs`` come from the
     function ``runs``.
 
-    The docstring of ``comparable`` says how these sources are chosen.
+    The chosen sources of a graph allow the most comparisons between searches; see ``comparable``.
     """
     import pandas as pd
 

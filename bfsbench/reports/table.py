@@ -91,12 +91,12 @@ class Table:
 WIDTH = 100
 """Width of text in characters, if the output is a file or a pipe."""
 LEAST_WIDTH = 40
-"""Least width of text in characters for a terminal. Text does not fit into a narrower terminal."""
+"""Minimum width of text in characters. If a terminal is narrower, its lines wrap."""
 
 _GAP = 2
 _BREAK = re.compile(r"(?<=[,:\s])(?![\d\s])")
-"""Matches where a line may be broken in a name that is too long for its column: after a comma, a colon or a
-space. An example is ``lattice(rows=60,`` ``columns=60):``."""
+"""Matches the places where a line may be broken in a name that is too long for its column: after a comma, a
+colon or a space. An example is ``lattice(rows=60,`` ``columns=60):``."""
 
 Splitter = Callable[[str], list[str]]
 
@@ -173,8 +173,8 @@ def _widths(lines: Iterable[Iterable[str]]) -> list[int]:
 
 
 def _least(lines: Sequence[Sequence[str]], split: Splitter) -> list[int]:
-    """Returns the least width of each column: the length of the longest piece into which ``split`` breaks its
-    cells."""
+    """Returns the minimum width of each column. It is the length of the longest piece into which ``split``
+    breaks the column's cells."""
     return _widths(
         [[max(map(str.strip, split(cell)), key=len, default="") for cell in line] for line in lines]
     )
@@ -210,7 +210,7 @@ def _wrapped(cell: str, width: int, split: Splitter) -> str:
 
 FORMATS = ("text", "markdown", "latex", "csv", "json")
 SUFFIXES = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
-"""The format in FORMATS for each suffix of a file's name."""
+"""For each suffix of a file's name, the format in FORMATS."""
 
 _HEADERS = {
     "gpu": "GPU",

@@ -27,8 +27,8 @@ import numpy as np
 CONFIDENCE = 0.95
 _TAIL = (1 - CONFIDENCE) / 2
 _MOST_EXACT = 2500
-"""The largest number of pairs of repeats for which the rank sum's exact distribution is used. Above it, the
-normal approximation is used."""
+"""The largest number of pairs of repeats for which the rank sum's exact distribution is computed. For more
+pairs, the normal approximation is used."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class LogRatio:
 
 
 def compare_samples(first: Sequence[float], second: Sequence[float]) -> LogRatio:
-    """Returns the logarithm of the ratio second / first of two samples of positive times, with a confidence
-    interval. The interval is infinite if there are too few times."""
+    """Compares two samples of positive times. Returns the logarithm of the ratio second / first, with a
+    confidence interval. The interval is infinite if there are too few times."""
     ratios = np.sort(np.subtract.outer(np.log(second), np.log(first)).ravel())
     cut = _cut(len(first), len(second))
     low, high = (float(ratios[cut - 1]), float(ratios[-cut])) if cut else (-math.inf, math.inf)
@@ -102,8 +102,8 @@ by 9 % on another. Searches that return to the host at each level differed most.
 the upper bound are treated as changes. CPU programs share caches and memory with other processes, so their
 upper bound is higher."""
 ENOUGH_POINTS = 20
-"""The fewest compared configurations, or the fewest repeated runs of configurations, from which the
-run-to-run noise is estimated."""
+"""The minimum number of compared configurations, or of repeated runs of configurations, from which the
+run-to-run noise can be estimated."""
 RUNS = (1, 3, 5)
 """Numbers of runs per side for which reports state the power of the test."""
 MOST_RUNS = 100
@@ -141,7 +141,7 @@ class Evidence:
 
     @property
     def degrees_of_freedom(self) -> int:
-        """The degrees of freedom of ``scatter``: the number of runs, less one for each side."""
+        """The degrees of freedom of ``scatter``: the number of runs minus one for each side."""
         return sum(runs - 1 for runs in self.runs)
 
     @property
@@ -190,13 +190,12 @@ def enough_evidence(p_values: Sequence[float]) -> float:
 
 
 def runs_that_tell(point: Evidence, noise: float, threshold: float, p_needed: float) -> int | None:
-    """Returns the total number of runs per side that is likely to decide an undecided comparison of one
-    configuration.
+    """Returns how many runs per side are likely to decide an undecided comparison of one configuration,
+    including the runs taken so far.
 
-    The number includes the runs taken so far. It assumes equally many repeats in each run, and that the true
-    ratio is the middle of the confidence interval. ``p_needed`` is the p-value that a verdict of slower or
-    faster needs. Returns None if more than MOST_RUNS would be needed, because the ratio is close to the
-    threshold.
+    The number assumes equally many repeats in each run, and that the true ratio is the middle of the
+    confidence interval. ``p_needed`` is the p-value that a verdict of slower or faster needs. Returns None if
+    more than MOST_RUNS would be needed, because the ratio is close to the threshold.
     """
     runs = min(point.runs)
     if math.isinf(point.standard_error):
@@ -211,8 +210,8 @@ def runs_that_tell(point: Evidence, noise: float, threshold: float, p_needed: fl
 
 
 def detected(points: Sequence[Evidence], noise: float, threshold: float) -> dict[int, float]:
-    """Returns a dictionary from a number of runs (one of RUNS) to a relative change of one configuration's
-    time, such as 0.08 for 8 %.
+    """Returns the changes of time that the test is likely to detect, as a dictionary. Its keys are numbers of
+    runs (RUNS). Its values are relative changes of one configuration's time, such as 0.08 for 8 %.
 
     If each of the two compared sets has this number of runs, the test detects the change with a probability
     of 0.9. Smaller changes are less likely to be detected.

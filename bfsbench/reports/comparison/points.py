@@ -61,7 +61,8 @@ class Side:
 
 
 def read_side(operand: str) -> Side:
-    """Returns the rows of ``FILE``, of all result files in ``FOLDER``, or of ``FILE@REVISION`` as git has it.
+    """Reads one of two sides to compare. Returns the rows of ``FILE``, of all result files in ``FOLDER``, or
+    of ``FILE@REVISION``, which is the file at that revision in git.
 
     Raises InputError if the rows cannot be read, or if a cell has a malformed number or knob. Raises
     UsageError if git cannot be run.
@@ -110,7 +111,8 @@ def _text(value: object) -> str:
         return ";".join(map(str, value))
     if isinstance(value, str):
         return value
-    number = float(value) if isinstance(value, SupportsFloat) else math.nan  # pandas.NA is not a number
+    # pandas.NA cannot be converted to a number.
+    number = float(value) if isinstance(value, SupportsFloat) else math.nan
     if math.isnan(number):
         return ""
     return str(int(number)) if number.is_integer() else str(number)
@@ -165,7 +167,8 @@ EMULATED = "cpu"
 """The backend whose times are not compared."""
 
 MACHINE = "machine differs"
-"""The verdict on a configuration whose times differ clearly although both sides measured identical code."""
+"""The verdict on a configuration for which both sides measured identical code, but times that clearly
+differ."""
 LOST, GAINED, FAILED = "lost", "gained", "failed"
 """Verdicts on configurations without a time: B has no time (lost), A has no time (gained), or neither has one
 (failed)."""
@@ -180,8 +183,8 @@ Facts = Callable[[Row], Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Compared:
-    """A configuration that both sides measured, with its verdict. The times are each side's fastest repeat,
-    in ms."""
+    """A configuration that both sides measured, with its verdict. Its times are the fastest repeat of each
+    side, in ms."""
 
     axes: tuple[str, ...]
     """The values of the columns AXES, which identify the configuration."""
@@ -192,7 +195,7 @@ class Compared:
     """The ratio of B's times to A's times. None if a side has no times."""
     repeats_needed: int | None = None
     """For the verdict "undecided": the total number of repeats per side that is likely to lead to another
-    verdict. None if too many would be needed, and for other verdicts."""
+    verdict. None for other verdicts, or if too many repeats would be needed."""
     runs_needed: int | None = None
     """The number of runs over which ``repeats_needed`` are spread, including the runs taken so far."""
 
@@ -206,7 +209,7 @@ class _Pair:
     first: list[float]
     second: list[float]
     evidence: Evidence | None
-    """The evidence in the repeats. None if a side has no times."""
+    """The evidence that the repeats give for a verdict. None if a side has no times."""
     same_code: bool
 
     @property
@@ -237,7 +240,8 @@ class Comparison:
     """The run-to-run noise by backend: the standard deviation of the logarithm of the ratio of two runs of
     unchanged code. The value 0.03 stands for about 3 %."""
     detects: dict[str, dict[int, float]]
-    """The power of the test by backend; see :func:`bfsbench.reports.comparison.evidence.detected`."""
+    """The smallest changes that the test detects, by backend; see
+    :func:`bfsbench.reports.comparison.evidence.detected`."""
     num_same_code: int
     """Number of configurations for which both sides measured identical code."""
 
@@ -264,7 +268,7 @@ class Comparison:
 
     @property
     def is_worse(self) -> bool:
-        """True if any configuration got slower, or has a time on side A but not on side B."""
+        """True if any configuration became slower, or has a time on side A but not on side B."""
         return any(point.verdict in WORSE for point in self.points)
 
 
@@ -441,9 +445,10 @@ def _method(row: Row) -> dict[str, str]:
 
 
 def _circumstances(row: Row) -> dict[str, str]:
-    """Returns the properties of a row that may differ between the two sides, but may explain a difference of
-    times."""
-    host_cpu = () if row["backend"] == "host" else ("host_cpu",)  # for host programs _method has this column
+    """Returns the properties of a row that may differ between the two sides without making their times
+    incomparable. A difference in them may explain a difference of times."""
+    # For host programs, ``_method`` contains this column.
+    host_cpu = () if row["backend"] == "host" else ("host_cpu",)
     return {name: row[name] for name in ("driver", "cuda", *host_cpu, "python", "throttle")}
 
 

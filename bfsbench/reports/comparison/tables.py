@@ -46,8 +46,8 @@ class CounterComparison:
     threshold: float
     frame: pd.DataFrame
     """One row for each counter in COMPARED of each kernel and configuration that both files have. The columns
-    are AXES, ``kernel``, ``counter``, ``a`` and ``b`` (sums over levels and source lines), and
-    ``verdict``."""
+    are AXES, ``kernel``, ``counter``, ``a``, ``b`` and ``verdict``. Columns ``a`` and ``b`` have the counter
+    in each file, summed over levels and source lines."""
 
     @property
     def is_worse(self) -> bool:
@@ -94,13 +94,14 @@ def counters_table(found: CounterComparison) -> Table:
 
 
 _MOST_SHOWN = 20
-"""Most configurations per verdict in the text layout of the table. Other formats list all."""
+"""Maximum number of configurations per verdict in the text layout of the table. Other formats list all
+configurations."""
 _DATE = len("2026-11-21")
 _GRAPH, _VARIANT = AXES.index("graph"), AXES.index("variant")
 
 
 def summary(found: Comparison) -> Table:
-    """Returns a table with one line per variant and graph. It has the number of configurations with each
+    """Returns a table with one line per variant and graph. A line has the number of configurations with each
     verdict, and the geometric mean of the ratios of B's times to A's times."""
     groups: dict[tuple[str, str], list[Compared]] = {}
     for point in found.points:
@@ -119,7 +120,7 @@ def summary(found: Comparison) -> Table:
 def geometric_mean(points: Sequence[Compared]) -> float | None:
     """Returns the geometric mean of the ratios of B's times to A's times.
 
-    Only configurations with times on both sides count. Returns None if there are none.
+    Only configurations with times on both sides count. Returns None if there are no such configurations.
     """
     ratios = [point.ratio.middle for point in points if point.ratio]
     return math.exp(sum(ratios) / len(ratios)) if ratios else None

@@ -103,14 +103,14 @@ _SHAPE = (
 )
 _ORIGIN = ("origin", "taken_at", "file")
 _TIMES = ("search_ms", "search_ms_median", "search_ms_max", "search_ms_samples", "wall_ms", "reset_ms")
-"""Columns of times. For emulated kernels the page leaves these columns and all rates empty, because an
-emulator's times do not show how fast a kernel is."""
+"""Columns of times. For emulated kernels the page leaves these columns and all rates empty, because the
+emulator's times do not show how fast a kernel is on a GPU."""
 _COUNTS = ("source", "block", "kernel_launches", "origin")
-"""Columns of whole numbers that are no columns of a family of problems. A column with missing cells has been
-read as floating-point numbers, so it is converted."""
+"""Columns of whole numbers that do not belong to a family of problems. pandas reads a column with missing
+cells as floating-point numbers, so the page converts these columns."""
 _MOST_POINTS = 20_000
-"""Most rows in the page's table of all rows. These are about 8 MB, which a browser still sorts without
-delay."""
+"""Maximum number of rows in the page's table of all rows. This many rows are about 8 MB, which a browser
+still sorts without delay."""
 
 
 def points(rows: pd.DataFrame) -> Table:
@@ -171,9 +171,10 @@ SearchCell = dict[str, Any] | str | None
 text that says why there is no time. None means that the search was not run on the graph."""
 
 FAILED = "failed"
-"""The matrix cell of a search that was run on the graph and has no time."""
+"""The matrix cell of a search that was run on the graph but has no time."""
 OTHER_SOURCES = "other sources"
-"""The matrix cell of a search that lacks a time from a source from which other searches have times."""
+"""The matrix cell of a search that lacks a time from some source, although other searches have times from
+this source."""
 
 
 def searches(measured: TimedRows) -> dict[str, Any]:
@@ -228,7 +229,7 @@ def searches(measured: TimedRows) -> dict[str, Any]:
 
 def _against(first: Sequence[SearchCell], cells: Sequence[SearchCell]) -> float | None:
     """Returns the geometric mean of the ratios of one search's times to the times of the matrix's first
-    search. ``cells`` is the row of the search in the matrix, and ``first`` is the first row.
+    search. ``cells`` and ``first`` are the rows of these two searches in the matrix.
 
     Graphs on which either search has no comparable time are left out. Returns None if no graph remains.
     """
@@ -372,9 +373,9 @@ def _table(table: Table) -> dict[str, Any]:
 
 
 def _in_words(note: str, table: Table) -> str:
-    """Replaces a column's short heading at the start of a note by the page's heading of that column.
+    """Replaces a column's short heading at the start of a note by the page's longer heading of that column.
 
-    Returns any other note unchanged.
+    A note that does not start with a heading is returned unchanged.
     """
     for column in table.columns:
         if note.startswith(f"{header(column)}: "):
@@ -476,7 +477,7 @@ def first_of(searches: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list
 
 
 def _known(values: pd.Series[Any]) -> list[Any]:
-    """Returns the values as a list, with None for each missing value."""
+    """Returns the values as a list, in which None stands for each missing value."""
     known = values.astype(object)
     return known.where(known.notna(), None).tolist()
 

@@ -36,13 +36,13 @@ AXES = {
     "given": "",
 }
 """The quantities that a curve's horizontal axis can show, with their labels. For ``given``, the column ``x``
-of the rows has each graph's place."""
+of the rows holds each graph's value."""
 
 _LEAST_POINTS, _LEAST_RANGE = 3, 1.5
-"""A curve needs at least this number of graphs, and at least this ratio of their largest to their smallest
-value on the horizontal axis."""
+"""Conditions for drawing a curve: the minimum number of graphs, and the minimum ratio of the largest to the
+smallest value on the horizontal axis."""
 _SERIES = 8
-"""Most lines per picture: the number of colours."""
+"""Maximum number of lines per picture, which is the number of colours."""
 
 
 def curves(
@@ -83,7 +83,7 @@ def curves(
 
 
 def _tells(places: pd.Series[float]) -> bool:
-    """Returns whether a line through graphs with these values on the horizontal axis is worth drawing.
+    """Returns whether graphs with these values on the horizontal axis suffice for a useful line.
 
     There must be at least three different values, and the largest must be at least 1.5 times the smallest.
     """
@@ -101,7 +101,8 @@ def _figures(
             colour, marker = look(label)
             lines = placed[placed["label"] == label].sort_values("x").groupby("family", sort=False)
             for nth, (_, line) in enumerate(lines):
-                name = "_" * (nth > 0) + label  # the legend lists a series once
+                # matplotlib leaves labels that begin with "_" out of the legend, so it lists a series once.
+                name = "_" * (nth > 0) + label
                 axis.plot(line["x"], line["search_ms"], color=colour, marker=marker, ms=5, label=name)
         axis.set_ylabel(quantity)
         _scale(axis, limits, log_x=log_x, log_y=log_y)
@@ -139,7 +140,7 @@ def _places(rows: pd.DataFrame, x: str) -> pd.Series[float]:
 _PANEL = (3.6, 2.8)
 """Usual width and height in inches of a panel with times over commits."""
 _DIGITS = 7
-"""Number of a commit's characters that label the axis."""
+"""Number of characters of a commit's hash in the labels of the axis."""
 
 
 def histories(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:

@@ -45,7 +45,8 @@ HOST_COLOUR = "#777777"
 """Colour of CPU programs in pictures that also show GPU programs."""
 FAILED_HATCH = "////"
 MARGIN = 1.18
-"""Length of the axis divided by the longest bar. The difference leaves room for the number beside the bar."""
+"""Length of the axis divided by the length of the longest bar. The difference leaves room for the number
+beside the bar."""
 _OUTLYING = 4.0
 """A bar is cut off if it is more than this many times as long as the next shorter bar."""
 LINEAR_UP_TO = 20
@@ -60,15 +61,15 @@ _LETTERS_A_LABEL = 4
 """Width of one label of a horizontal axis, counted in letters of a title."""
 
 _LETTERS_AN_INCH = 9.5
-"""Number of letters of a title that fit into an inch."""
+"""Number of letters of a title that fit into one inch."""
 _LABEL_INCHES = 0.083
 """Width in inches of a letter beside an axis."""
 _HANDLE_INCHES = 0.7
-"""Width in inches of a legend's symbols and gaps."""
+"""Width in inches of the symbols and gaps in a legend."""
 _TITLE_INCHES = 0.17
 """Height in inches of a line above a panel."""
 _LINE_INCHES = 0.2
-"""Height in inches of one label's line beside an axis."""
+"""Height in inches of one line of labels beside an axis."""
 _PANEL_INCHES = 3.6
 """Usual width in inches of a panel with one line per search."""
 _AXIS_INCHES = 0.4
@@ -78,9 +79,9 @@ PAGE_INCHES = 9.0
 _ACROSS = 3
 """The largest number of panels side by side."""
 ROWS = 3
-"""A picture with square panels has at most this many rows of panels."""
+"""Maximum number of rows of panels in a picture with square panels."""
 _FULL_INCHES = 4.6
-"""If WIDTH is less than this number of inches, letters and panels are smaller, in proportion to WIDTH."""
+"""If WIDTH is less than this number of inches, letters and panels shrink in proportion to WIDTH."""
 _SMALLEST = 0.6
 """The smallest factor by which letters and panels of a narrow picture are reduced."""
 _NARROWED = 0.75
@@ -157,7 +158,7 @@ def letters_in(inches: float) -> int:
 
 
 def columns_of(axes: Axes) -> int:
-    """Returns the number of panels side by side in the figure of a panel."""
+    """Returns how many panels stand side by side in the figure that contains this panel."""
     place = axes.get_subplotspec()
     assert place is not None
     return int(place.get_gridspec().ncols)
@@ -278,7 +279,8 @@ def lined_pictures(
 
 
 _LOOKS: ContextVar[dict[str, int]] = ContextVar("looks")
-"""The labels of the lines on the page, numbered in the order in which they were drawn first."""
+"""Maps the label of each line on the page to a number. Lines are numbered in the order in which they were
+first drawn."""
 
 
 @contextmanager
@@ -368,9 +370,11 @@ def legend_below(axes: Axes) -> None:
 
 
 def end_of(values: Iterable[float]) -> float:
-    """Returns the end of an axis for bars of these lengths: the length of the longest bar that is no outlier.
+    """Returns the end of an axis for bars of these lengths: the length of the longest bar that is not an
+    outlier.
 
-    Fewer than half of the bars can be outliers.
+    A bar is an outlier if it is far longer than the next shorter bar. Fewer than half of the bars can be
+    outliers.
     """
     known = sorted(values)
     few = len(known) / 2

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SEARCHES = len(COLOURS)
-"""Most searches per picture of level profiles: the number of colours."""
+"""Maximum number of searches per picture of level profiles, which is the number of colours."""
 _QUANTITIES = {
     "frontier_size": "frontier (vertices)",
     "edges_inspected": "inspected (arcs)",
@@ -40,7 +40,7 @@ _QUANTITIES = {
 }
 """The panels of a picture of level profiles: one per column, with the label of its axis."""
 MANY = 100
-"""If a search has at least this many levels, its markers are small or left out."""
+"""From this number of levels on, the markers of a search are small or left out."""
 _NO_PROFILE = "no level profile belongs to these rows: take one with 'bfsbench run --profile'"
 
 
@@ -158,7 +158,7 @@ def duplicates(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
             axis.set_ylabel(quantity)
         plain(sizes.yaxis)
         sizes.set_ylim(bottom=0)
-        extra.set_yscale("symlog", linthresh=1)  # the counts may be 0
+        extra.set_yscale("symlog", linthresh=1)  # A logarithmic axis cannot show 0, but the counts may be 0.
         plain(extra.yaxis)
         extra.set_ylim(bottom=-0.1)
         legend_of_all(figure)

@@ -1,4 +1,5 @@
-"""Draws how close each search comes to its device's limits (ceilings), with one panel per graph."""
+"""Draws how close each search comes to the measured limits (ceilings) of its device, with one panel per
+graph."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ _MEANINGS = {
     "bandwidth": "bandwidth",
 }
 _HATCH = "////"
-"""Hatching of bars whose work is modelled instead of counted."""
+"""Hatching of bars for which the work of the search is estimated by a model instead of counted."""
 
 
 def rooflines(measured: TimedRows, *, title: str = "", ceilings: Ceilings | None = None) -> Iterator[Picture]:
@@ -33,8 +34,9 @@ def rooflines(measured: TimedRows, *, title: str = "", ceilings: Ceilings | None
 
     The share is the least time that the device's limits allow, divided by the measured time.
     ``bfsbench.reports.roofline`` defines it. The colour shows which limit bounds the search. A bar is hatched
-    if the work is modelled instead of counted. If there are several sources, the bar shows the source with
-    the median share. By default ``ceilings`` are read from the file of ceilings beside the result files.
+    if the work is estimated by a model instead of counted. If there are several sources, the bar shows the
+    source with the median share. By default ``ceilings`` are read from the file of ceilings beside the result
+    files.
     """
     frame = _shares(measured, ceilings)
     if frame.empty:

@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
 _MAPS = 6
-"""Most heat maps per picture."""
+"""Maximum number of heat maps per picture."""
 _DARKEST, _LEAST_DARKEST = 10.0, 1.25
-"""The darkest colour of a heat map stands for the worst ratio to the best time. That ratio is limited to at
-most the first and at least the second of these numbers."""
+"""The darkest colour of a heat map stands for the worst ratio to the best time. For the colours, this ratio
+is limited to at most ``_DARKEST`` and at least ``_LEAST_DARKEST``."""
 _WHITE_SHARE = 0.45
 """Cells darker than this share of the logarithmic colour range have white numbers."""
 _TICKS = (1.1, 1.25, 1.5, 2, 3, 5)
@@ -114,8 +114,8 @@ def _map(
     blocks: Sequence[float],
     darkest: float,
 ) -> AxesImage:
-    """Draws a heat map of one search's times, with a line per grid and a column per block size. A pair (grid,
-    block) in ``tried`` that has no time is marked as failed."""
+    """Draws a heat map of one search's times, with a line per grid and a column per block size. If a pair
+    (grid, block) in ``tried`` has no time, its cell is marked as failed."""
     import numpy as np
     from matplotlib.colors import LogNorm
     from matplotlib.patches import Rectangle
@@ -214,9 +214,9 @@ def _others(knob: str, settings: Mapping[str, str]) -> tuple[tuple[str, str], ..
 
 
 def _launches(times: pd.DataFrame) -> Iterator[tuple[str, pd.Series[str]]]:
-    """Yields two pairs: a label, and the values of a launch parameter per row. The first pair has the grids
-    of graphs on which only the grid varied. The second pair has the blocks of graphs on which only the block
-    varied."""
+    """Yields two pairs of a label and the values of a launch parameter, one value per row. The first pair has
+    the grids of graphs on which only the grid varied. The second pair has the blocks of graphs on which only
+    the block varied."""
     kernels = times[times["backend"] != "host"]
     several = kernels.groupby("title")[["grid", "block"]].transform("nunique") > 1
     shown = {"grid": kernels["grid"], "block": kernels["block"].map("{:g}".format)}
