@@ -80,7 +80,7 @@ class LazyGroup(click.Group):
 
         An error that click raises is printed as one line, too.
         """
-        if sys.stdout is None:  # otherwise the next opened file would get the descriptor of a closed stream
+        if sys.stdout is None:  # a file opened now would get the descriptor of the closed stream
             _end("cannot write the output: it is closed", 1)
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
@@ -108,7 +108,7 @@ class LazyGroup(click.Group):
                 raise
             os.dup2(
                 os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-            )  # at exit, Python must not flush the broken stream
+            )  # when Python exits, it must not flush the broken stream
             _end(f"cannot write the output: {error.strerror}", 1)
         sys.exit(code if isinstance(code, int) else 0)
 

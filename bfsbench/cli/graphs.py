@@ -110,9 +110,8 @@ def fetch_command(
 
 
 def _prepared(request: GraphName, display: FetchDisplay) -> bool:
-    """Load a graph, so that it is in the cache afterwards. Returns True, or False after an error, which is
-    displayed.
-    """
+    """Load a graph, so that it is in the cache afterwards. Returns whether this succeeded. An error is
+    displayed."""
     from bfsbench.cli.progress import load_with_progress
 
     try:

@@ -92,7 +92,8 @@ compiler_options = gathered(
         ),
     },
 )
-"""Options for compiling a program. A command gets a list for the compiler as the argument ``options``."""
+"""Options of the compiler for a program with its own main function. A command gets them as the argument
+``options``, a list."""
 
 
 def _program(
@@ -194,9 +195,8 @@ def check_command(
 
 
 def _check_program(program: Program, seeds: int, stop: bool, as_json: bool, benign: bool) -> bool:
-    """Check a program and print the findings. Returns True if nothing was found that no comment declares
-    benign.
-    """
+    """Check a CUDA program and print the findings. Returns True if comments declare all findings benign, or
+    if there are none."""
     runs = check_program(*program, seeds, stop=stop)
     undeclared = list(runs.undeclared())
     if as_json:
@@ -250,8 +250,7 @@ def _checked(
     variant: type[Variant], axes: Axes, graphs: Sequence[GraphName] | None, seeds: int, benign: bool
 ) -> bool:
     """Check a variant and print the findings. Small graphs are used if no ``graphs`` are given. Returns True
-    if nothing was found that no comment declares benign.
-    """
+    if comments declare all findings benign, or if there are none."""
     from bfsbench.tools.check import check, runs_of, usual_graphs
 
     graphs = graphs or usual_graphs(variant, axes)
@@ -423,7 +422,7 @@ def explain_command(
 def _explain(
     counted: Sequence[Counted], device: Ceilings, level: int | None, html: Path | None, style: str
 ) -> None:
-    """Print the costs of searches or of a program, by level and by source line, and the predicted times."""
+    """Print what searches or a program cost, by level and by source line, and the predicted times."""
     from bfsbench.tools.explain import beside, remarks, write_page
 
     if level is not None and not any((of.lines["level"] == level).any() for of in counted):
@@ -438,8 +437,8 @@ def _explain(
 
 
 def _count_program(program: Program, seed: int) -> tuple[Counted | None, Sequence[str]]:
-    """Run a CUDA program that counts. Returns its counters, or None if it has launched no kernel, and its
-    failures."""
+    """Run a CUDA program whose memory accesses are counted. Returns its counters, or None if it has launched
+    no kernel. Also returns its failures."""
     from bfsbench.tools.explain import of_program
 
     with built(program.sources, program.options, "counting") as built_program:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 Declaration = Callable[[Callable[..., None]], Callable[..., None]]
-"""A decorator that adds one or more options to the function of a command."""
+"""The type of a decorator that adds one or more options to the function of a command."""
 
 PATH = click.Path(path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -69,7 +69,8 @@ _COMPLETED: dict[str, tuple[str, Callable[[Any], Iterable[str]]]] = {
     "plots": ("reports.plots", lambda at: at.PLOTS),
     "backends": ("backends", lambda at: (*at.GPU_BACKENDS, "host", "cpu")),
 }
-"""For each kind of names: the module that knows the names, and a function that returns them from this module.
+"""Maps each kind of names, such as ``datasets``, to a module and to a function that gets the names from this
+module.
 
 A module is imported when its names are first completed.
 """
@@ -112,8 +113,8 @@ def together(options: Iterable[Declaration]) -> Declaration:
 
 
 def gathered(variable: str, kind: Callable[..., object], options: Mapping[str, Declaration]) -> Declaration:
-    """Return a decorator that adds several options to a command. The command gets one argument instead of the
-    options' values.
+    """Return one decorator that adds several options to a command. The command gets their values as a single
+    argument.
 
     The argument is called ``variable``. Its value is the result of ``kind``, which is called with the
     options' values as keyword arguments. ``options`` is a dictionary from the names of these keyword
@@ -151,10 +152,10 @@ def variants_option(text: str, **facts: Any) -> Declaration:
 
 
 def launch_options(grid: str, block: str, **facts: Any) -> Declaration:
-    """Return the options ``--grid`` and ``--block``, with these help texts.
+    """Return a decorator that adds the options ``--grid`` and ``--block``, with these help texts.
 
     A command gets the values of each option as a list of numbers, in which None stands for ``auto``. If the
-    option is not given and ``facts`` has no default, the list is empty.
+    option is not given, and ``facts`` (the arguments for click) contain no default, the list is empty.
     """
     facts["callback"] = _launches
     return together(
@@ -234,7 +235,7 @@ def source_options(seed: str) -> Declaration:
 def measuring_option(name: str, text: str = "") -> Declaration:
     """Return the command-line option for the measuring option ``name``.
 
-    ``text`` replaces its help text if given.
+    If ``text`` is given, it replaces the help text of the option.
     """
     option, kind = OPTIONS[name], KINDS[name]
     takes: click.ParamType[Any] | None = None
@@ -344,7 +345,7 @@ def rendered(
 ) -> str:
     """Return tables in one of FORMATS, with the width and the colours that suit ``file``.
 
-    Without ``file``, the tables suit standard output. ``narrow`` is passed to
+    If ``file`` is None, the tables suit standard output. ``narrow`` is passed to
     :func:`bfsbench.reports.table.render`.
     """
     is_terminal = (file or sys.stdout).isatty()
@@ -499,7 +500,8 @@ def _knob_options(others: Sequence[click.Parameter], command: str) -> list[click
 def refuse_given(*parameters: str) -> None:
     """Raise UsageError if the command line has the option of one of these parameters, or of a knob.
 
-    A command calls this when it has got a program or an exercise, because these options are for searches.
+    A command calls this function if its arguments name a program or an exercise, because these options are
+    only for searches.
     """
     context = click.get_current_context()
     for one in context.command.get_params(context):

@@ -37,10 +37,10 @@ from bfsbench.variants import with_aliases
 if TYPE_CHECKING:
     from bfsbench.graphs.fetch import (
         Stage,
-    )  # only type checkers import this, because it imports all that downloads need
+    )  # only for type checkers, because this module imports everything that downloads need
 
 LINE_EVERY_S = 10.0
-"""Seconds between lines of a sweep whose output is not a terminal."""
+"""Seconds between two progress lines of a sweep if stderr is not a terminal."""
 MOMENT_S = 1.0
 """Seconds that loading a graph may take before a bar or a line shows it."""
 
@@ -131,9 +131,8 @@ class SweepDisplay(Display, SweepProgress):
             self.print(f"[{self._count}/{self._total}, {self._pace()}] {what}: {came}")
 
     def _pace(self) -> str:
-        """Return a text with the configurations measured per minute so far, in all and per worker, and the
-        estimated time left.
-        """
+        """Return a text with the number of configurations per minute so far, in total and per worker, and the
+        estimated time left."""
         minutes = max(time.monotonic() - self._started, 1e-3) / 60
         pace = f"{self._count / minutes:.0f} points/min"
         if len(self._by_worker) > 1:
@@ -165,11 +164,11 @@ class FetchDisplay(Display):
         self.bars.update(self._tasks[name], completed=done, total=total)
 
     def note(self, name: str, text: str) -> None:
-        """Called with the description of a problem that does not end the stage."""
+        """Called with the description of a problem that does not stop the stage."""
         self.print(f"{name}: {text}", style="yellow")
 
     def finish(self, name: str, outcome: str, failed: bool) -> None:
-        """Called when no work on a graph is left, with its outcome."""
+        """Called with the outcome for a graph when the work on this graph has ended."""
         with self._lock:
             task = self._tasks.pop(name, None)
         if task is not None:

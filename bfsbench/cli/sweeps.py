@@ -95,9 +95,9 @@ def carry_out(
     """Run a sweep, and show its progress. Returns its result rows, and how many points (configurations) ended
     with each status.
 
-    ``progress`` replaces the default display. ``out`` is the value of ``--out`` that continues the sweep, by
-    default the sweep's file. After an interrupt, the last line on stderr says how to continue the sweep if
-    its file exists, and the program ends with exit code 130.
+    ``progress`` replaces the default display. After an interrupt, the program ends with exit code 130. If a
+    result file exists by then, the last line on stderr says with which ``--out`` the sweep can be continued:
+    ``out``, or else the sweep's file.
     """
     from bfsbench.cli.progress import SweepDisplay
 
@@ -136,7 +136,8 @@ def carry_out_points(
 
 
 def _decisions(rows: Iterable[Mapping[str, str]]) -> Iterable[str]:
-    """Yield a line for each graph and source, which says whether the fastest search is known."""
+    """Yield a line for each graph and source. It says whether the samples decide which search is the fastest,
+    and otherwise names the searches that may be the fastest."""
     groups: dict[str, list[Mapping[str, str]]] = {}
     for row in rows:
         if row["status"] == "ok":
@@ -162,9 +163,8 @@ def print_plan(points: Sequence[Point], repeats: int) -> None:
 
 
 def print_memory(graphs: Sequence[GraphName], points: Sequence[Point]) -> None:
-    """Print the memory that opening each graph takes. Also print the memory that searches take, for variants
-    that declare a formula for it.
-    """
+    """Print the memory for opening each graph. For variants that declare a formula, also print the memory
+    that their searches take."""
     click.echo("\npeak of memory, to open each graph:")
     for line in memory_lines(graphs):
         click.echo(f"  {line}")

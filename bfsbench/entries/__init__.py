@@ -1,7 +1,8 @@
 """Runs entries: programs of other authors that bfsbench measures beside its own searches. A TOML file
 declares each entry.
 
-Every entry runs in a separate process, so a crash or a memory leak affects only the entry's own result row.
+Every entry runs in a separate process, so a crash or a memory leak affects only the result rows of this
+entry.
 
 - ``declaration`` reads the TOML file.
 - ``find`` finds the TOML files, and writes the files of a new entry.

@@ -77,10 +77,10 @@ class Call(TomlTable, frozen=True, kw_only=True):
     answer: Literal["levels", "parents"] = "levels"
     unreached: int = -1
     """The number that the program writes as the level of an unreached vertex. If the program writes parents,
-    every negative number means unreached."""
+    every negative number stands for an unreached vertex."""
     time: str = ""
-    """Regular expression that finds the printed time in the program's output. Its group is the number. If it
-    is empty, the number must stand alone on a line."""
+    """Regular expression that finds the printed time in the program's output. Its first group matches the
+    number. By default, the number must stand alone on a line."""
     unit: Literal["ms", "us", "s"] = "ms"
     memory_mib: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """Limit for the program's memory on the host, in MiB. None stands for the available memory."""
@@ -166,7 +166,7 @@ def read(path: Path) -> Entry | None:
 
 
 def _mistakes(entry: Entry) -> Iterator[str]:
-    """Yields messages about mistakes that are not visible in the type of a single field."""
+    """Yields messages about mistakes that cannot be seen in a single field."""
     call, clock, build = entry.call, entry.clock, entry.build
     given = [kind for kind in KINDS if getattr(call, kind)]
     if entry.where:

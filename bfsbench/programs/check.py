@@ -22,8 +22,8 @@ SOURCE = CUDA_SRC / "check.cu"
 _BLOCK = 256
 _BLOCKS_PER_MULTIPROCESSOR = 8
 _ITEMS_PER_THREAD = 16
-"""Number of items for which a kernel starts one thread, so that a kernel over few items starts few blocks.
-Threads get more items if the number of blocks has reached its limit."""
+"""Number of items per thread, so that a kernel over few items starts few blocks. Threads get more items if
+the number of blocks has reached its limit."""
 
 
 def blocks_for(device: Device, items: int) -> int:

@@ -23,7 +23,7 @@ ARRAYS = {
     "CSC": ("column_offsets", "row_indices"),
     "COO": ("edge_sources", "column_indices"),
 }
-"""The names of the arrays that form each graph layout."""
+"""Maps each graph layout to the names of its arrays."""
 
 
 class DeviceGraph:
@@ -131,12 +131,14 @@ class DeviceGraph:
 
     @property
     def csr(self) -> dict[str, Argument]:
-        """Returns the device arrays of out-neighbours (CSR), by the names of kernel parameters."""
+        """Returns the device arrays of out-neighbours (CSR), as a dictionary from the names of kernel
+        parameters."""
         return {"row_offsets": self.row_offsets, "column_indices": self.column_indices}
 
     @property
     def csc(self) -> dict[str, Argument]:
-        """Returns the device arrays of in-neighbours (CSC), by the names of kernel parameters."""
+        """Returns the device arrays of in-neighbours (CSC), as a dictionary from the names of kernel
+        parameters."""
         return {"column_offsets": self.column_offsets, "row_indices": self.row_indices}
 
     def _uploaded(self, name: str) -> Buffer:

@@ -141,7 +141,7 @@ class OwnClock:
         self._variant = variant
 
     def wait(self) -> None:
-        """Do nothing, because a variant that measures its own time also waits for its earlier work."""
+        """Do nothing, because the variant itself waits for its earlier work."""
 
     def start(self) -> None:
         self._variant.took_ms = 0.0
@@ -208,7 +208,8 @@ class Variant(ABC):
     usual_block: ClassVar[int] = 256
     """Default number of threads per block."""
     took_ms: float = 0.0
-    """Time in ms that counts since the last run began. Only variants with an OwnClock set it."""
+    """Time in ms of the current run, as measured by the variant itself. Only variants with an OwnClock set
+    it. The clock sets it to 0 when a run begins."""
     preprocess_ms: float = 0.0
     """Time in ms to preprocess the graph for this algorithm. It is 0 for most algorithms. If several searches
     share a preprocessed graph (``DeviceGraph.once``), each reports the time of the first preprocessing."""

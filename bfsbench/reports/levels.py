@@ -26,7 +26,7 @@ def read_levels(paths: Iterable[Path | str]) -> pd.DataFrame:
     columns are text. A result file without level profiles beside it is skipped, even if it does not exist.
     Raises InputError for a folder without result files, and for malformed level profiles.
     """
-    from bfsbench.rows.reading import read_tables  # Imported only here, because importing it imports NumPy.
+    from bfsbench.rows.reading import read_tables  # imported only here, because importing it imports NumPy
 
     files = dict.fromkeys(file for path in paths for file in result_files(Path(path)))
     beside = [file.with_name(file.name.removesuffix(".csv") + LEVELS_SUFFIX) for file in files]

@@ -90,7 +90,7 @@ def counted_work(variant: type[KernelVariant], levels: pd.DataFrame) -> Work:
     kernels = levels["kernel"]
     in_block = int(kernels.isin(variant.block_layers).sum())
     in_launch = int(kernels.isin(variant.layers).sum())
-    empty = levels["frontier_size"] == 0  # This is the round that detects the end of the search.
+    empty = levels["frontier_size"] == 0  # this is the round that detects the end of the search
     known = bool((edges.notna() | empty).all())
     return Work(
         float(edges.sum()) if known else None,

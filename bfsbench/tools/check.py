@@ -49,9 +49,9 @@ SMALLER_GRAPHS = ("uniform(n=40,m=160,directed=1)", "dense(nodes=33,density=0.4)
 the graphs are small."""
 
 LAUNCHES = ((4, 64), (None, 32), (1, 128), (3, 96))
-"""Pairs of grid and block for the runs of a check. The seed of a run chooses the pair and the knob values.
-The order of pairs shifts after every 4 and every 16 seeds. So with enough seeds, each pair is run with all
-knob values."""
+"""Pairs of grid and block for the runs of a check. The seed of a run chooses the pair, and also the knob
+values. To combine each pair with all knob values, given enough seeds, the order of the pairs is shifted after
+every 4 and every 16 seeds."""
 
 LAUNCHES_BESIDES, LAUNCHES_A_VERTEX = 1000, 16
 """A search with more launches than this fixed number plus this number per vertex counts as endless. Each
@@ -160,7 +160,7 @@ def _check(
             others = {} if axes.knobs else _in_turn(variant, number, seed)
             try:
                 _run(variant, axes, graph, knobs, others, seed, report)
-            except (UsageError, LaunchError):  # check_knobs do not suit the graph
+            except (UsageError, LaunchError):  # the values from check_knobs may not suit the graph
                 _run(variant, axes, graph, knobs, {}, seed, report)
     if not report.runs:
         named = ", ".join(name.locator for name in graphs)

@@ -23,10 +23,11 @@ from bfsbench.support.paths import CUDA_SRC
 
 REPEATS = 7
 CHAINS = 32
-"""Chains of operations that a thread of ``add_minima`` keeps in flight."""
+"""Number of independent chains of operations that each thread of the kernel ``add_minima`` runs at the same
+time."""
 
 _PER_MS = {"ns": 1e6, "us": 1e3}
-"""Units of time, with their number in a millisecond."""
+"""Maps each unit of time to its number of units in a millisecond."""
 
 
 class ProbeError(BfsbenchError):
@@ -62,7 +63,7 @@ class Probe:
     """A function that prepares a trial on a device, given one of the settings."""
     settings: tuple[int, ...]
     small: tuple[int, ...]
-    """Settings for an emulated device, on which a probe only tests that its kernels work."""
+    """Settings for an emulated device, on which a probe serves only as a test of its kernels."""
 
     @property
     def is_rate(self) -> bool:
@@ -72,7 +73,7 @@ class Probe:
         """Converts the amount of work of a trial and its time in milliseconds to the probe's unit. Returns a
         rate or the time per operation."""
         if self.is_rate:
-            return work / milliseconds / 1e6  # 10^9 per second
+            return work / milliseconds / 1e6  # the result counts 10^9 operations per second
         return milliseconds * _PER_MS[self.unit] / work
 
 
@@ -241,7 +242,7 @@ _ELEMENT = 4
 _PER_VECTOR = 4
 """Number of 4-byte elements that a thread copies with one vector access."""
 _LEAST_WORK = 28
-"""log2 of the number of accesses in a run. The number is so large that the time of the launch is
+"""Binary logarithm of the number of accesses in a run. The number is so large that the time of the launch is
 negligible."""
 
 

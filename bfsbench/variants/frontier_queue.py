@@ -58,7 +58,7 @@ class FrontierQueue(LevelQueueVariant):
         self.rebuild = rebuilds(self, self.queues, self.sizes, self.block)
 
     def queue_size(self, level: int) -> int:
-        size = super().queue_size(level) & 0xFFFFFFFF  # Kernels declare this word as unsigned (queue.cuh).
+        size = super().queue_size(level) & 0xFFFFFFFF  # kernels declare this word as unsigned (queue.cuh)
         if size <= self.capacity:
             return size
         self.sizes.fill_member(0, "sizes", level % 3)

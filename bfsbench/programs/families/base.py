@@ -150,7 +150,7 @@ class Family(ABC):
     baseline: ClassVar[str]
     """The name of the variant to which speed-ups refer."""
     one: ClassVar[str]
-    """Words for one run of a variant, such as "a search"."""
+    """Words for one run of a variant, such as "a search". Texts use them."""
     from_sources: ClassVar[bool]
     """True if the problem starts from a source vertex. Results for different sources then have separate
     rows."""
@@ -172,7 +172,7 @@ class Family(ABC):
 
     @abstractmethod
     def require(self, graph: Graph) -> None:
-        """Check that the problem is defined on a graph. Raises UsageError if it is not."""
+        """Check that the problem is defined on this graph. Raises UsageError if it is not."""
 
     def require_size(self, name: str, num_vertices: int) -> None:  # noqa: B027
         """Check that the problem is defined on graphs of this size, before the arcs are loaded. ``name`` is

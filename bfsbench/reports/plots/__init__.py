@@ -101,7 +101,7 @@ def draw(
     token = WIDTH.set(width)
     try:
         with matplotlib_style(), one_page():
-            for part in kinds(rows):  # Measured rows of each family come before emulated rows.
+            for part in kinds(rows):  # measured rows of each family come before emulated rows
                 if kind not in part.family.pictures:
                     reasons.append(f"rows of family {part.family.name} have nothing for '{kind}'")
                     continue

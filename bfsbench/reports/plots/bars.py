@@ -65,7 +65,7 @@ def bars(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     labels = list(dict.fromkeys([*ranking(best), *measured.labels]))
     place = ["title", "label"]
     tried = measured.rows.loc[measured.rows["title"].isin(best["title"]), place]
-    bars_and_gaps = pd.concat([best, tried]).drop_duplicates(place)  # A failed search has NaN as its ratio.
+    bars_and_gaps = pd.concat([best, tried]).drop_duplicates(place)  # a failed search has NaN as its ratio
     title = title or "Best time of each search"
     label, meaning = "times the best of the graph", f"bar: {STATISTIC}; line: {TYPICAL}"
     drawn = (measured, bars_and_gaps, labels, _panel)
@@ -244,7 +244,7 @@ def spreads(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     far longer than the other lines is cut off, with a note.
     """
     best = measured.compared()
-    best = best[best["spread"] < math.inf]  # The spread is infinite if a sample is 0.
+    best = best[best["spread"] < math.inf]  # the spread is infinite if a sample is 0
     if best.empty:
         raise NothingToDrawError("the spread needs points with a time: all of these failed")
     title, label = title or "Spread of the samples", "above the fastest sample (%)"

@@ -158,7 +158,7 @@ def duplicates(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
             axis.set_ylabel(quantity)
         plain(sizes.yaxis)
         sizes.set_ylim(bottom=0)
-        extra.set_yscale("symlog", linthresh=1)  # A logarithmic axis cannot show 0, but the counts may be 0.
+        extra.set_yscale("symlog", linthresh=1)  # a logarithmic axis cannot show 0, but the counts may be 0
         plain(extra.yaxis)
         extra.set_ylim(bottom=-0.1)
         legend_of_all(figure)

@@ -57,7 +57,7 @@ from bfsbench.variants import find, find_family
 MULTIPROCESSORS = 132
 """Number of multiprocessors of the GPU that the project's rows were measured on."""
 _MOST_THREADS = 70_000
-"""Most threads that the emulator runs at a time. Each thread takes some KiB of memory."""
+"""Maximum number of threads that the emulator runs at a time. Each thread takes some KiB of memory."""
 
 
 def count(point: Point, graph: Graph, seed: int = 0, variant: type[Variant] | None = None) -> Counters:
@@ -75,19 +75,21 @@ def count(point: Point, graph: Graph, seed: int = 0, variant: type[Variant] | No
         program = variant(setup)
         if isinstance(program, KernelVariant):
             program.mark = lambda level, _kernel: device.take(level)
-            if program.layers:  # their kernels run several levels in a launch, and record them
+            # These kernels run several levels in one launch, and record which level each count belongs to.
+            if program.layers:
                 records = device.empty(program.num_vertices + 2, LevelRecord)
                 device.note_phases_in(records)
                 program.records = records
         program.prepare()
-        device.counts()  # drop the counts of the preparation
+        device.counts()  # this call drops the counts of the preparation
         run = find_family(variant.family).problem(graph, point.source).run(program)
         run.reset()
         device.waits = 0
         run.solve()
         waits = device.waits
         device.synchronize()
-        device.take(device.level)  # the search's last launches, before the check launches kernels
+        # Take the counts of the search's last launches before kernels of the check add to them.
+        device.take(device.level)
         run.check()
     lines, sources = _by_line(device.lines_of_levels)
     return Counters(lines, _launches(device.phases_of_levels), waits, sources, point, graph.checksum)
@@ -171,7 +173,7 @@ L2_PARTS = 96
 """Number of parts of an H200's L2 cache, as its driver says. Each part does an equal share of random atomic
 operations."""
 _IN_L1, _IN_L2 = 16 << 10, 8 << 20
-"""Working sets in bytes that lie in the L1 cache and in the L2 cache."""
+"""Sizes in bytes of working sets that fit the L1 cache and the L2 cache."""
 _READS_IN_L1 = 128 << 10
 _SECTOR = 32
 _LEVEL = ["level", "kernel"]
@@ -183,12 +185,13 @@ class Prediction:
 
     search_ms: float
     launches_ms: float
-    """The time of the host: launches, and waiting for their results."""
+    """The time that the host needs to launch kernels and to wait for their results."""
     latency_ms: float
     throughput_ms: float
     contention_ms: float
-    """The times ``latency_ms``, ``throughput_ms`` and ``contention_ms`` are of the kernels, each summed over
-    all levels. In each level only the largest counts."""
+    """``latency_ms``, ``throughput_ms`` and ``contention_ms`` are the times that memory latency, memory
+    throughput and atomic operations set for the kernels, each summed over all levels. The predicted time
+    contains only the largest of the three in each level."""
 
     @property
     def bound(self) -> str:
@@ -275,7 +278,7 @@ class Listing:
 
     file: str
     costs: dict[int, LineCost]
-    """Costs by line number, for the lines that have any."""
+    """Maps the number of each line that has counters to the line's cost."""
     lines: list[tuple[int, str]]
     """The numbers and the texts of the lines to show. Stretches without counters are left out."""
 
@@ -305,7 +308,7 @@ def listings(counted: Counted, level: int | None = None) -> list[Listing]:
 
 
 def _shown_lines(path: Path, numbers: Iterable[int]) -> list[tuple[int, str]]:
-    """Returns the numbers and the texts of these lines of a file and of the lines around them.
+    """Returns the numbers and the texts of the given lines of a file, and of the lines around them.
 
     The texts are empty if the file does not exist. Raises InputError if the file cannot be read.
     """
@@ -325,7 +328,7 @@ LEVEL_COLUMNS = (
     *("conflicts", "atomics", "collisions", "barriers", "longest_warp"),
 )
 MOST_LEVELS = 40
-"""Most rows of a table that is shown as text. Files have all levels."""
+"""Maximum number of rows of a table that is shown as text. Files have all levels."""
 
 
 def by_level(counted: Counted) -> pd.DataFrame:
@@ -490,12 +493,13 @@ LEGEND = (
 )
 _LEAST_SOURCE = 40
 _WASTEFUL, _FEW_LANES, _MANY_EXECUTIONS = 2, 8, 32
-"""Limits above and below which ``remarks`` has a line: sectors in proportion to the sectors that are needed,
-or collisions per execution; active lanes; and the least number of executions for a remark on lanes."""
+"""Limits for the remarks on a source line. There is a remark if it accesses more than ``_WASTEFUL`` times as
+many sectors as it needs, or if an execution has more than ``_WASTEFUL`` collisions. There is also a remark if
+fewer than ``_FEW_LANES`` lanes are active, and the line has at least ``_MANY_EXECUTIONS`` executions."""
 
 
 _NUMBERS_WIDTH = sum(width for _, width, _ in _COLUMNS) + len(_COLUMNS) + 6
-"""Number of columns of a listing in front of the source."""
+"""Number of characters of a listing's line in front of the source text."""
 
 
 def listing_lines(counted: Counted, level: int | None, width: int) -> Iterator[str]:
@@ -536,10 +540,10 @@ def beside(counted: Sequence[Counted], level: int | None, width: int) -> Iterato
 
 
 def remarks(counted: Counted, level: int | None) -> Iterator[str]:
-    """Yields a line for each source line that has a large share of the cost, and uses memory or lanes badly.
-    The line says what is bad.
+    """Yields remarks on source lines that cause a large share of the cost, and use memory or lanes badly. A
+    remark says what is bad.
 
-    ``level`` chooses one level, by default all.
+    ``level`` chooses one level. By default, all levels count.
     """
     lines = counted.lines if level is None else counted.lines[counted.lines["level"] == level]
     for listing in listings(counted, level):
@@ -550,7 +554,7 @@ def remarks(counted: Counted, level: int | None) -> Iterator[str]:
 
 
 def _remarks_on(line: pd.DataFrame) -> Iterator[str]:
-    """Yields what is bad about the accesses of one source line. ``line`` has its rows of counters."""
+    """Yields remarks on the accesses of one source line. ``line`` holds the rows of counters of this line."""
     on_global = line[line["memory"] == "global"]
     executions, sectors = int(on_global["executions"].sum()), int(on_global["sectors"].sum())
     needed = int(on_global["bytes"].sum()) / _SECTOR

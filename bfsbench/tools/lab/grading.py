@@ -88,11 +88,11 @@ SEEDS = 3
 BLOCK = 64
 """Threads per block when costs are counted."""
 MOST_OF_A_THREAD = 0.5
-"""The most reads of the graph by one thread in a launch, as a share of the graph's arcs. Right solutions stay
-below a third on every exercise's graph. A thread that does a whole level alone needs more."""
+"""Limit for the reads of the graph by one thread in a launch, as a share of the graph's arcs. Right solutions
+stay below a third on every exercise's graph. A thread that does a whole level alone needs more."""
 STOPS = "the kernel stops"
 LIMIT_S = 120
-"""Seconds after which grading one kernel of a class is stopped."""
+"""Time limit in seconds for grading one kernel of a class."""
 _FAILURES = ("divergent barrier", "deadlock")
 """Kinds of failures that end a launch, as the emulator's messages name them."""
 
@@ -194,7 +194,7 @@ def table(folder: Path) -> Table:
     """
     names = list(exercises())
     with CpuDevice():
-        pass  # compiles the shared parts now, outside the time limits
+        pass  # this compiles the shared parts now, outside the time limits
     rows: list[tuple[Cell, ...]] = []
     for student in sorted(path for path in folder.iterdir() if path.is_dir()):
         grades = [_word(next(student.rglob(f"{name}.cu"), None)) for name in names]

@@ -181,7 +181,7 @@ class AllPairs(Problem):
 
 class _Check:
     """Checks the distances that a variant has computed. Distances of kernels are compared on the device. If
-    the device finds a difference, the host compares them again, to name the difference."""
+    the device finds a difference, the host compares them again, to name the wrong distance."""
 
     def __init__(self, variant: AllPairsVariant, problem: AllPairs) -> None:
         self._variant = variant

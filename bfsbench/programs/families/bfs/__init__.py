@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bfsbench.programs.families.bfs.search import Search
 
 _BARELY = 0.01
-"""If a search reaches a smaller share of the vertices than this, it does not represent the graph."""
+"""A source whose search reaches a smaller share of the vertices than this does not represent the graph."""
 
 
 class BreadthFirstSearch(Family):

@@ -331,8 +331,8 @@ def _check_tree(source: int, parents: Parents) -> None:
 
 
 def _check_levels(source: int, levels: Levels, parents: Parents, in_tree: npt.NDArray[np.bool_]) -> None:
-    """Check rule 2 of Graph500: each vertex is one level below its parent. Raises WrongParentsError if a
-    vertex is not."""
+    """Check rule 2 of Graph500: each vertex is one level below its parent. Raises WrongParentsError if this
+    is not true for some vertex."""
     if levels[source] != 0:
         raise _broken(2, f"the source {source} has level {levels[source]}")
     child = in_tree.copy()

@@ -58,10 +58,10 @@ class LevelSizes:
         own = levels[owner]
         hits = np.flatnonzero((own > 0) & (levels[self._graph.row_indices] == own - 1))
         met = owner[hits]
-        begins = np.flatnonzero(np.diff(met, prepend=-1))  # position of the first parent of each vertex
+        begins = np.flatnonzero(np.diff(met, prepend=-1))  # the position of the first parent of each vertex
         first[met[begins]] = hits[begins] - offsets[met[begins]] + 1
         whole, partly = self._sums(degrees), self._sums(first)
-        later = np.cumsum(whole[::-1])[::-1] - whole  # edges of all vertices beyond each level
+        later = np.cumsum(whole[::-1])[::-1] - whole  # the number of edges of all vertices beyond each level
         missed = int(degrees[levels < 0].sum())
         return missed + np.append((partly + later)[1:], 0)
 

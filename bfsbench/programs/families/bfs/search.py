@@ -153,8 +153,8 @@ class _Check:
         """Check the levels of the last search, and its tree if it computes one. Raises WrongLevelsError or
         WrongParentsError if they are wrong.
 
-        Levels of kernels are compared on the device. If the device finds a difference, the host compares
-        them again, to name the difference.
+        Levels of kernels are compared on the device. If the device finds a difference, the host compares them
+        again, to name the wrong level.
         """
         if not self._is_right_on_device():
             check_levels(self._variant.levels(), self._reference)

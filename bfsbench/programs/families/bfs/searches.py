@@ -123,8 +123,9 @@ class KernelVariant(KernelProgram, SearchVariant):
     """The base class of breadth-first searches by CUDA kernels."""
 
     layers: ClassVar[tuple[str, ...]] = ()
-    """Names of the layers that run levels, such as one block or all blocks. Kernels that record levels (see
-    profile.cuh) need them. The kernels have an enum of these names in a namespace ``layers``."""
+    """Names of the layers of a search. A layer is a group of threads that runs a level, such as one block or
+    all blocks. Kernels that record levels (see profile.cuh) need them. The kernels have an enum of these
+    names in a namespace ``layers``."""
     times_levels: ClassVar[bool] = True
     """False if the search runs several levels together. The profile then has one row for these levels, with
     the number of the first level."""
@@ -270,7 +271,8 @@ class OneLaunchVariant(KernelVariant):
     """A struct on the device with a member ``failed``. A block sets this member if it gives up waiting for
     other blocks."""
     max_polls: int = 1 << 27
-    """How often a block polls the barrier before it gives up. The limit is reached after a minute or more."""
+    """Maximum number of times that a block polls the barrier before the search fails. The limit is reached
+    after a minute or more."""
 
     def reset(self, source: int) -> None:
         """Do nothing, because the kernel initialises everything that it needs."""

@@ -24,8 +24,8 @@ from bfsbench.support.errors import UsageError, WrongResultError
 from bfsbench.support.machine import usable_cores
 
 ALL_CHECKED_STEPS = 2 * 10**7
-"""Limit of the work of a complete check, in vertices and arcs that single-source searches visit. Up to this
-limit, all sources are checked."""
+"""Upper limit of the work for checking all sources. The unit is a vertex or arc that a single-source search
+visits. If the work exceeds the limit, only a sample of the sources is checked."""
 SAMPLE = 16
 """Number of sources that are checked if checking all sources would take too long."""
 _TOLERANCE = 1e-9
@@ -103,8 +103,8 @@ class ManySources(Problem):
         self._answered = found
 
     def _laws(self, found: Measures) -> dict[str, npt.NDArray[np.bool_]]:
-        """Check conditions that hold for the distances from every source. Returns a bool[sources] for each
-        error message, True for each source that satisfies the condition."""
+        """Check conditions that the distances from every source must satisfy. Returns a dictionary from error
+        messages to bool[sources], which is True for each source that satisfies the condition."""
         others, total = found["reached"] - 1, found["distance_sum"]
         harmonic, farthest = found["harmonic"], found["eccentricity"]
         slack = 1 + _TOLERANCE
