@@ -35,7 +35,8 @@ _COMMANDS = {
     "certificates": ("machines", "Make certificates for a cluster of several hosts."),
     "doctor": ("machines", "Check what is installed and what is missing."),
 }
-"""The module of each command, and its short help. The module defines the command ``NAME_command``."""
+"""Maps the name of each command to its module and its short help. The module defines the function
+``NAME_command``."""
 COMMANDS = {name: text for name, (_, text) in _COMMANDS.items()}
 """The short help of each command by its name."""
 _UNREACHABLE = (errno.ENAMETOOLONG, errno.EACCES)

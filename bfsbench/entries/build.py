@@ -107,7 +107,7 @@ def _git(words: list[str], folder: Path | None, failed: str) -> None:
     done = subprocess.run([git, *words], cwd=folder, env=quiet, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
-        # advice from git follows the line that begins with "fatal:"
+        # In git's output, advice follows the line that begins with "fatal:".
         fatal = (line for line in lines if line.startswith("fatal:"))
         raise UsageError(f"{failed}: {next(fatal, lines[-1] if lines else 'git failed')}")
 

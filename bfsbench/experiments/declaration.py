@@ -89,8 +89,8 @@ class Claim(TomlTable, frozen=True, kw_only=True):
     by: Factor = 1.0
     at_most: Factor | None = None
     changed: bool = False
-    """True if the claim also compares with searches of the authors that this project has changed (see
-    ``Knob.changed``)."""
+    """True if the claim also compares with searches of other authors in a form that this project has changed
+    (see ``Knob.changed``)."""
 
 
 class Experiment(TomlTable, frozen=True, kw_only=True):
@@ -107,7 +107,7 @@ class Experiment(TomlTable, frozen=True, kw_only=True):
     graphs: list[GraphUse]
     source: str = ""
     """Source vertices as ``run --source`` takes them, or ``recommended`` for the source that the graph's
-    generator recommends. By default as many vertices as ``sources`` says are drawn with ``seed``."""
+    generator recommends. By default, ``sources`` vertices are drawn at random with ``seed``."""
     sources: Annotated[int, msgspec.Meta(ge=1)] = 1
     seed: int = 0
     profile: bool = False

@@ -309,8 +309,8 @@ class Growth(Chart, frozen=True, kw_only=True, tag="growth"):
     acceleration: Factor = 1000.0
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
-        """Yields a table of n^2 / ``acceleration``, n log n and the measured times, at the numbers of
-        vertices of the graphs."""
+        """Yields a table with one line per graph. For the number of vertices n of the graph, it shows n^2 /
+        ``acceleration``, n log n and the measured times."""
         series = outcome.series_of(self)
         best = [outcome.best(one)["search_ms"] for one in series]
         lines: list[tuple[Cell, ...]] = []

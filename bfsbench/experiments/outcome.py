@@ -61,8 +61,8 @@ class Outcome:
 
     @cached_property
     def uses(self) -> dict[str, GraphUse]:
-        """For the full name of each graph in the rows: the experiment's graph to which the rows belong. The
-        graph in the rows may be a stand-in for the experiment's graph."""
+        """Maps the full name of each graph in the rows to the experiment's graph to which the rows belong.
+        The graph in the rows may be a stand-in for the experiment's graph."""
         names = dict.fromkeys([*self.rows["graph"], *self.loaded])
         found = {name: use_of(self.experiment, name) for name in names}
         return {name: use for name, use in found.items() if use is not None}
@@ -93,8 +93,8 @@ class Outcome:
 
     @cached_property
     def series(self) -> list[Series]:
-        """All series of the experiment. If the experiment measures the programs of other authors, each
-        program with rows is a series."""
+        """All series of the experiment. If the experiment measures the programs of other authors, each of
+        these programs with rows is a separate series."""
         found = every_series(self.experiment)
         if _has_entries(self.experiment):
             have = {series.variant for series in found}
@@ -144,8 +144,8 @@ class Outcome:
         return {}
 
     def levels_of(self, series: Series, graph: str) -> pd.DataFrame:
-        """Returns the level profiles of a series on a graph, only from backends that also occur in the result
-        rows."""
+        """Returns the level profiles of a series on a graph. Profiles from backends that do not occur in the
+        result rows are left out."""
         levels = self.levels[self.levels["backend"].isin({*self.rows["backend"]})]
         return series.select(levels[levels["graph"] == graph])
 

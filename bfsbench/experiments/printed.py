@@ -29,8 +29,8 @@ class Printed(TomlTable, frozen=True, kw_only=True):
     machine: str
     """The device and the host on which the paper's numbers were taken, as far as the paper names them."""
     quantity: Quantity
-    """The meaning of the columns. For ``time`` the columns are searches and ratios of searches (``cpu_queue /
-    luo``). For ``statistics`` the columns are names of statistics
+    """The kind of the printed values. For ``time`` the columns are searches and ratios of searches
+    (``cpu_queue / luo``). For ``statistics`` the columns are names of statistics
     (:func:`bfsbench.graphs.statistics.describe`). For ``text`` the columns hold words. For ``counts`` the
     rows are names of counters."""
     unit: Literal["ms", "us", ""] = ""

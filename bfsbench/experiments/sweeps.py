@@ -180,7 +180,7 @@ def works_of(experiment: Experiment, choices: Sequence[Choice]) -> list[Several]
 
 
 def work_of(experiment: Experiment, choices: Sequence[Choice], sweeps: Sequence[Sweep]) -> Several:
-    """Returns the runs of these sweeps on the chosen graphs. All runs on one graph follow each other.
+    """Returns the runs of these sweeps on the chosen graphs. The runs on one graph are consecutive.
 
     Raises UsageError for an unknown variant or malformed values. Raises InputError for invalid sources.
     """

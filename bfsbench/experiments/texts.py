@@ -289,7 +289,7 @@ class Rows:
 
         The sentence names the commit of the rows in ``newer``, and the ratio of the new times to the old
         times. Times are compared only for graphs and sources that occur in the old rows and in ``newer``.
-        Returns "" unless ``newer`` measured other code, at a later time.
+        Returns "" unless the rows in ``newer`` were measured later, and with other code.
         """
         ours, theirs = self._frame, newer._frame
         later = theirs["taken_at"].min() > ours["taken_at"].max()

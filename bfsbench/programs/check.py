@@ -74,8 +74,8 @@ class GuardedArrays:
     def __init__(self, device: Device) -> None:
         self._device = device
         self._sums: dict[str, tuple[Callable[[], int], int]] = {}
-        """By the name of each array: a function that returns the sum of the array's words, and this sum when
-        ``add`` was called."""
+        """Maps the name of each array to a function that sums the array's words, and to this sum at the time
+        when ``add`` was called."""
 
     def add(self, name: str, array: Buffer) -> None:
         """Record the sum of an array's 32-bit words, so that ``changed`` can detect writes. Call this method

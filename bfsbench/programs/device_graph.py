@@ -36,8 +36,8 @@ class DeviceGraph:
         self.host_graph = host_graph
         self._made: dict[Callable[..., Any], Any] = {}
         self._cost: dict[object, tuple[float, set[object]]] = {}
-        """The cost of each array or preprocessing function: its time in ms, and the keys of the arrays that
-        it used. The key is the name of the array, or the function."""
+        """Maps an array's name, or a preprocessing function, to its cost: the time in ms, and the keys of the
+        arrays that it used."""
         self._used: set[object] = set()
         self._nested_ms = 0.0
         self._guarded = GuardedArrays(device)

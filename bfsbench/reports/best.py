@@ -130,8 +130,8 @@ _POINT = ("graph", "variant", "backend", *SHAPE)
 
 
 def _totals(steps: pd.DataFrame, names: list[str]) -> pd.DataFrame:
-    """Adds the values of a run's steps, for each column in ``names``. Returns one row per configuration, with
-    the median of these sums over the sources.
+    """Adds up the values of all steps of a run, for each column in ``names``. Returns one row per
+    configuration, with the median of these sums over the sources.
 
     The sum of a run is NaN if a step of the run has no number.
     """

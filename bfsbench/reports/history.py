@@ -88,8 +88,8 @@ def over_commits(rows: pd.DataFrame, family: Family) -> pd.DataFrame:
 
 
 def histories(results: Results) -> list[Table]:
-    """Returns the tables of times over commits: one of warm times and one of cold times for each family of
-    variants that has rows. Emulated kernels are left out."""
+    """Returns the tables of times over commits. Each family of variants with rows has one table for warm
+    caches and one for cold caches. Emulated kernels are left out."""
     return [_history(kind) for kind in kinds(by_commit(results.rows)) if not kind.emulated]
 
 
@@ -104,7 +104,8 @@ def _history(kind: Kind) -> Table:
 
 
 def _left_out(rows: pd.DataFrame, found: pd.DataFrame) -> Iterator[str]:
-    """Yields a sentence that names the searches in ``rows`` that have no times at two commits."""
+    """Yields a sentence that names the searches in ``rows`` that were not timed at two commits on any
+    graph."""
     measured = rows["variant"].str.rsplit(_AT, n=1).str[0].unique()
     if missing := sorted({*measured} - {*found["variant"]}):
         yield f"Left out, because no graph has their times at two commits: {', '.join(missing)}."

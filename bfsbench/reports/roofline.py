@@ -73,11 +73,11 @@ class Work:
     """The way in which ``edges`` was determined: COUNTED or MODELLED. Empty if the number of edges is
     unknown."""
     launched_levels: int
-    """Number of levels that end with a launch and a read-back."""
+    """Number of levels at whose end the host has to launch a kernel and to read a result from the device."""
     barrier_levels: int
     """Number of levels that end with a barrier between blocks."""
     block_levels: int
-    """Number of levels that end inside a block or a cluster of blocks."""
+    """Number of levels that end with a barrier inside a block or a cluster of blocks."""
 
     @property
     def levels(self) -> int:

@@ -285,8 +285,8 @@ def configurations(
 
 
 def _of_most_sources(frame: pd.DataFrame, also: Sequence[str] = ()) -> pd.DataFrame:
-    """Returns the configurations in ``frame`` that have times from as many sources as any configuration of
-    their search."""
+    """Returns the configurations in ``frame`` that have times from the largest number of sources among all
+    configurations of their search."""
     most = frame.groupby([*SETTING, *also], dropna=False)["sources"].transform("max")
     return _where(frame["sources"] == most, frame)
 

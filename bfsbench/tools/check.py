@@ -54,8 +54,8 @@ values. To combine each pair with all knob values, given enough seeds, the order
 every 4 and every 16 seeds."""
 
 LAUNCHES_BESIDES, LAUNCHES_A_VERTEX = 1000, 16
-"""A search with more launches than this fixed number plus this number per vertex counts as endless. Each
-level has at least one vertex, and takes only a few launches."""
+"""A search counts as endless if it makes more than ``LAUNCHES_BESIDES`` launches plus ``LAUNCHES_A_VERTEX``
+launches per vertex. Each level has at least one vertex, and takes only a few launches."""
 
 ENDING = frozenset({"out of bounds", "use after free", "misaligned access", "endless"})
 """Kinds of faults that end a run. The error that ends the run is not reported as a separate failure."""
@@ -258,7 +258,7 @@ def _run(
         own = [line for line in device.lines_run() if Path(line.file).name != SOURCE.name]
         declarations = (line.comment(mark) for line in own for mark in DECLARATIONS.values())
         report.unmet.update(line for line in declarations if line)
-        # the order of a race's two lines depends on the schedule, so the key has a set
+        # The order of the two lines of a race depends on the schedule, so the key contains them as a set.
         findings = {(one.fault, frozenset(one.lines)): one for one in device.findings()}
         if message and not (is_fault and any(one.fault in ENDING for one in findings.values())):
             report.failures[message] += 1

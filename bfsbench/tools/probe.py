@@ -199,7 +199,7 @@ def _dependent_loads(device: Device, bits: int) -> Trial:
 
 
 def _barrier(device: Device, block: int) -> Trial:
-    """Returns a trial of barriers of the whole grid, with one block of ``block`` threads on every
+    """Returns a trial that times barriers of the whole grid, with one block of ``block`` threads on every
     multiprocessor."""
     blocks = device.limits.num_multiprocessors
     rounds = _passes(device, _CHAIN_ROUNDS, 20)

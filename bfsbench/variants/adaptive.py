@@ -134,13 +134,13 @@ _PART = 32
 row."""
 _QUAD, _BLOCK_PARTS = 4, 2048
 """``_QUAD`` is the maximum number of arcs in a queue entry of a cluster. ``_BLOCK_PARTS`` is the number of
-entries that the queue of one block of the cluster can hold. With 64-bit offsets, the queue holds half as
-many."""
+entries that the queue of one block of the cluster can hold. With 64-bit offsets, the queue can hold half as
+many entries."""
 _LARGEST_CLUSTER = 16
 _LARGE, _THIN, _DENSE, _QUICK = 1 << 18, 5, 16, 8
-"""Limits that decide whether the levels of a graph are likely to be large. The graph must have more than
-``_LARGE`` vertices, and a mean out-degree of at least ``_DENSE``. A mean of at least ``_THIN`` suffices if
-searches reach thousands of vertices within ``_QUICK`` levels."""
+"""Limits by which the search decides whether the levels of a graph are likely to be large. The graph must
+have more than ``_LARGE`` vertices, and a mean out-degree of at least ``_DENSE``. A mean of at least ``_THIN``
+suffices if searches reach thousands of vertices within ``_QUICK`` levels."""
 _PUSHED_EDGE, _FEW_LINES, _SCATTERED = 6, 1 << 17, 1 << 23
 """``_PUSHED_EDGE`` is the cost of pushing along an arc to a new vertex. Its unit is the cost of testing one
 in-neighbour. The cost doubles for graphs of at most ``_FEW_LINES`` vertices, because atomic operations often

@@ -81,8 +81,8 @@ class _Labelling:
 
 
 def rows_of(graph: DeviceGraph) -> tuple[Argument, ...]:
-    """Returns the CSR and CSC arrays of a graph in the order of the struct ``graph_rows`` of parts.cuh, as a
-    kernel argument."""
+    """Returns the CSR and CSC arrays of a graph as one kernel argument. Their order is that of the struct
+    ``graph_rows`` of parts.cuh."""
     return (*graph.csr.values(), *graph.csc.values())
 
 
@@ -506,7 +506,7 @@ _GROUP_BYTES = PLACES * 12 + 3 * 4 + 4
 its place or its readers. The group also takes three words of vertex bits, and one word for its own place.
 """
 _OTHER_BYTES = 6 << 10
-"""Bytes of shared memory that the kernel declares statically or the system reserves."""
+"""Bytes of shared memory per block that the kernel declares statically or the system reserves."""
 
 
 def bitmap_bytes(number: int) -> int:

@@ -175,8 +175,8 @@ class LinearWork(KernelVariant):
             vertices_before, edges_before = reached.vertices, reached.edges
 
     def gather_neighbours(self, size: int, edges: int) -> None:
-        """Gather the neighbours of all frontier vertices in one array. The frontier has ``size`` vertices
-        with ``edges`` out-edges in all."""
+        """Gather the neighbours of all frontier vertices in one array. The frontier has ``size`` vertices,
+        which have ``edges`` out-edges in total."""
         blocks = self.blocks(size)
         self.count_neighbours(self.blocks(size + 1), size)
         self.scan_degrees(size + 1)
@@ -186,7 +186,7 @@ class LinearWork(KernelVariant):
 
     def _filter(self, size: int, edges: int, level: int) -> None:
         """Keep the gathered vertices that have no level yet, and make them the next frontier. The current
-        frontier has ``size`` vertices with ``edges`` out-edges in all."""
+        frontier has ``size`` vertices, which have ``edges`` out-edges in total."""
         if edges <= self.threshold:
             self.filter_sequentially(1, size, level)
             return

@@ -134,7 +134,7 @@ def _growth(graph: Graph, sources: Ids) -> npt.NDArray[np.float64]:
 
 class Passes:
     """Launches the kernel ``many`` once per group of up to ``bits`` sources, and owns the device memory of
-    these launches. ``members`` has the members of the struct ManyGraph. ``results`` may have the arguments
+    these launches. ``members`` has the members of the struct ManyGraph. ``results`` may contain the arguments
     ``distances`` and ``pitch`` of the kernel."""
 
     def __init__(

@@ -15,8 +15,8 @@ from bfsbench.support.paths import CUDA_SRC
 from bfsbench.variants.base import DeviceGraph
 
 LIKELY_ALIGNMENT = 32
-"""The array of likely parents lies in one buffer with the rows. It follows them, and begins at a multiple of
-this number of elements."""
+"""The array of likely parents follows the rows in one buffer. It begins at a multiple of this number of
+elements."""
 _LONG_ROW = 1024
 """A block sorts rows of at least this number of arcs. A warp sorts shorter rows."""
 _SMALL_BLOCK, _LARGE_BLOCK = 256, 1024
@@ -74,8 +74,7 @@ RECORD = 4
 LONGEST_ROW = 2 * RECORD
 """Maximum number of arcs in a row that is stored as records."""
 _ALIGNMENT = 32
-"""Records lie in one buffer with the rows. They follow the rows, and begin at a multiple of this number of
-elements."""
+"""The records follow the rows in one buffer. They begin at a multiple of this number of elements."""
 _BLOCK = 256
 
 

@@ -189,7 +189,8 @@ class Family(ABC):
 
         ``links`` has parents or next hops, as in the class ``Paths``. Parents lead to the source of their
         search, so ``source`` is then ignored. Raises NoPathError if there is no path. Raises UsageError if
-        the family has no paths, if ``links`` is None or leads elsewhere, or if an end is not a vertex.
+        the family has no paths, if ``links`` is None or does not lead to the other end, or if an end is not a
+        vertex.
         """
         raise UsageError(f"{self.title} have no paths")
 

@@ -353,7 +353,8 @@ def _is_same_code(first: list[Row], second: list[Row]) -> bool:
 
 
 def _clean_commit(row: Row) -> str:
-    """Returns the row's commit. Returns an empty text if the row has none, or had uncommitted changes."""
+    """Returns the commit that a row names. Returns an empty text if it names none, or if the code had
+    uncommitted changes."""
     return row["commit"] if re.fullmatch("[0-9a-f]{12,40}", row["commit"]) else ""
 
 

@@ -463,10 +463,11 @@ def profiles(measured: TimedRows) -> Iterator[dict[str, Any]]:
 
 
 def first_of(searches: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Returns the first of the level profiles, with at most ``_MOST_LEVELS`` levels in total.
+    """Returns as many level profiles from the start of the list as have at most ``_MOST_LEVELS`` levels in
+    total.
 
-    The second result is a list of at most one line. The line says how many profiles are shown, if some are
-    left out.
+    If profiles are left out, the second result is a list with one line, which says how many are shown.
+    Otherwise it is an empty list.
     """
     sizes = itertools.accumulate(len(search["kernel"]) for search in searches)
     shown = [search for search, size in zip(searches, sizes, strict=True) if size <= _MOST_LEVELS]

@@ -63,11 +63,11 @@ _LETTERS_A_LABEL = 4
 _LETTERS_AN_INCH = 9.5
 """Number of letters of a title that fit into one inch."""
 _LABEL_INCHES = 0.083
-"""Width in inches of a letter beside an axis."""
+"""Width in inches of one letter in a label beside an axis."""
 _HANDLE_INCHES = 0.7
 """Width in inches of the symbols and gaps in a legend."""
 _TITLE_INCHES = 0.17
-"""Height in inches of a line above a panel."""
+"""Height in inches of one line of text above a panel."""
 _LINE_INCHES = 0.2
 """Height in inches of one line of labels beside an axis."""
 _PANEL_INCHES = 3.6
@@ -136,8 +136,8 @@ WIDTH: ContextVar[float | None] = ContextVar("width", default=None)
 
 
 def scaled(size: float) -> float:
-    """Returns a length or a font size for a picture of the width WIDTH: smaller than ``size`` if the picture
-    is narrow."""
+    """Scales ``size``, a length or a font size, to a picture of the width WIDTH. The result is smaller than
+    ``size`` if the picture is narrow."""
     return size * min(1.0, max(_SMALLEST, (WIDTH.get() or math.inf) / _FULL_INCHES))
 
 
@@ -147,7 +147,8 @@ def style_of_width() -> dict[str, Any]:
 
 
 def side_by_side(width: float) -> int:
-    """Returns how many panels of a usual ``width`` in inches stand side by side."""
+    """Returns how many panels stand side by side in a picture, if ``width`` is the usual width of a panel in
+    inches."""
     wanted = WIDTH.get()
     return _ACROSS if wanted is None else max(1, min(_ACROSS, int(wanted / (_NARROWED * scaled(width)))))
 
@@ -173,7 +174,7 @@ def letters_over(axes: Axes) -> int:
 
 
 def add_lines(figure: Figure, lines: Sequence[str]) -> None:
-    """Adds lines to a figure's title, which are wrapped to the figure's width. The figure grows by their
+    """Adds lines of text to a figure's title, and wraps them to the figure's width. The figure grows by their
     height."""
     if lines:
         text = "\n".join(wrapped(line, letters_in(figure.get_figwidth())) for line in lines)

@@ -51,8 +51,8 @@ def rooflines(measured: TimedRows, *, title: str = "", ceilings: Ceilings | None
 
 
 def _shares(measured: TimedRows, ceilings: Ceilings | None) -> pd.DataFrame:
-    """Returns one row for each search whose share of the device's ceiling is known, as ``held_against`` makes
-    it.
+    """Compares each search with the device's ceilings by ``held_against``. Returns the rows of searches whose
+    share of a ceiling is known.
 
     Raises NothingToDrawError if there are no ceilings, or if they belong to another device.
     """

@@ -33,7 +33,8 @@ class Exercise(TomlTable, frozen=True):
     declared: bool = False
     """True if right solutions have benign races, which a comment may then declare."""
     cost: Literal["", "sectors", "longest", "atomics", "reads"] = ""
-    """The cost that a slow kernel has too much of; see :mod:`bfsbench.tools.lab.grading`."""
+    """The kind of cost that is too high in a slow kernel; see :mod:`bfsbench.tools.lab.grading`. Empty for
+    other kernels."""
     most: int = 0
     """The largest cost that passes, on the last graph."""
 

@@ -76,7 +76,7 @@ COSTS: dict[str, tuple[Cost, str]] = {
     "atomics": (atomics, "atomic operations on counters in global memory"),
     "sectors": (sectors, "sectors of 32 bytes of the graph"),
 }
-"""The function that counts each cost, and the cost's name in words."""
+"""Maps the name of each cost to the function that counts it, and to the name of the cost in words."""
 
 
 def _of_graph(accesses: Iterable[Access], graph: Collection[int]) -> Iterable[Access]:
@@ -182,7 +182,7 @@ def _costs(exercise: Exercise, variant: type[KernelVariant]) -> dict[str, int]:
 
 
 def runs_of(exercise: Exercise) -> int:
-    """Returns the number of runs that ``grade`` makes, besides the one that counts costs."""
+    """Returns the number of runs that ``grade`` makes, besides the run that counts costs."""
     return len(exercise.graphs) * SEEDS
 
 

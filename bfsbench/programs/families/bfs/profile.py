@@ -1,4 +1,4 @@
-"""Takes level profiles: the cost of each level of a breadth-first search, measured in a separate run.
+"""Measures level profiles: the cost of each level of a breadth-first search, in a separate run.
 
 Host code marks the end of each launch (``KernelVariant.mark``). If a launch runs several levels, the kernel
 records when each level begins (``profile.cuh``). So a profile has one row per level, except for searches that

@@ -133,9 +133,9 @@ class KernelVariant(KernelProgram, SearchVariant):
     """The layers that run in a single block or cluster. Their levels need no barrier of the whole grid."""
     traffic: ClassVar[Traffic] = Traffic()
     edge_reads: ClassVar[Mapping[str, str]] = {}
-    """For each kernel, which edges it reads in a level. A level profile uses this. The values are
-    ``frontier`` (the default), ``all``, ``unknown`` and ``pull``. ``pull`` stands for edges of unreached
-    vertices, up to their first parent."""
+    """Maps the name of a kernel to the edges that it reads in a level, so that a level profile can count
+    them. The values are ``frontier`` (the default), ``all``, ``unknown`` and ``pull``. ``pull`` stands for
+    edges of unreached vertices, up to their first parent."""
 
     def __init__(self, setup: KernelSetup) -> None:
         super().__init__(setup)

@@ -53,8 +53,7 @@ class ClosenessVariant(Variant):
     found: Measures | None = None
     """The results of the last run, if the variant leaves them on the host."""
     bytes_source: float = 0.0
-    """Memory in bytes besides the graph, divided by the number of sources that are served at once. It is 0 if
-    unknown."""
+    """Memory in bytes besides the graph, per source that is served at the same time. It is 0 if unknown."""
 
     def poison(self) -> None:
         """Overwrite the results of the last run, so that they cannot pass as results of the next run."""
