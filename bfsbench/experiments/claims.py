@@ -31,7 +31,7 @@ class ClaimCheck:
 
     claim: Claim
     graph: str
-    """The graph's title. It says if the graph is a stand-in or shrunk."""
+    """The graph's title. The title says whether the graph is a stand-in or shrunk."""
     verdict: Verdict
     evidence: str
     """The numbers behind the verdict. If a verdict is impossible, the text says what is missing."""

@@ -79,8 +79,8 @@ class Claim(TomlTable, frozen=True, kw_only=True):
     series: str
     versus: list[str]
     """Names of series to compare with. ``others`` stands for every other kernel of the experiment. If
-    ``series`` has knob values, ``others`` stands for the variant with other values of these knobs. ``papers``
-    stands for the kernels of papers, and ``entries`` for the programs of other authors."""
+    ``series`` names knob values, ``others`` stands for the variant with other values of these knobs.
+    ``papers`` stands for the kernels of papers, and ``entries`` for the programs of other authors."""
     relation: Relation = "faster"
     quantity: str = "time"
     """The quantity that the claim compares: ``time``, or a counter that is summed over the levels (see

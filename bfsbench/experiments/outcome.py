@@ -51,7 +51,8 @@ class Outcome:
     Their graphs are named as in ``rows``."""
     loaded: Mapping[str, Graph] = field(default_factory=dict)
     heading: str = ""
-    """Suffix of every title. It says if the rows were taken with cold caches or are of emulated kernels."""
+    """Suffix of every title. The suffix says whether the rows were measured with cold caches, or are of
+    emulated kernels."""
 
     @cached_property
     def graphs(self) -> list[str]:

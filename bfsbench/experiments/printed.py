@@ -27,7 +27,7 @@ class Printed(TomlTable, frozen=True, kw_only=True):
     place: str
     """The number of the table or figure in the paper."""
     machine: str
-    """The device and the host on which the paper's numbers were taken, as far as the paper names them."""
+    """The device and the host on which the paper's numbers were measured, as far as the paper names them."""
     quantity: Quantity
     """The kind of the printed values. For ``time`` the columns are searches and ratios of searches
     (``cpu_queue / luo``). For ``statistics`` the columns are names of statistics

@@ -27,7 +27,8 @@ class Series:
     title: str
     variant: str
     knobs: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Allowed values of some knobs, as text like in result rows. All other knobs may have any value."""
+    """Allowed values of some knobs, as text in the form of result rows. All other knobs may have any
+    value."""
     changed: bool = False
     """True if this project has changed the authors' search, and the series is the changed form."""
 

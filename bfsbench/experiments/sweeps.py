@@ -42,8 +42,8 @@ class Choice:
 
     @property
     def full_name(self) -> str:
-        """The name that the searched graph has in result rows. It shows if the graph is shrunk or a
-        stand-in."""
+        """The name that the searched graph has in result rows. The name shows whether the graph is shrunk or
+        a stand-in."""
         return self.request.full_name
 
 

@@ -77,7 +77,7 @@ class TimedRows(Kind):
 
     @property
     def devices(self) -> list[str]:
-        """The names of the GPUs and CPUs that the rows were taken on."""
+        """The names of the GPUs and CPUs on which the rows were measured."""
         return [str(device) for device in self.runs["device"].unique() if device]
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Measures how well predicted times agree with measured times, from a table that has both."""
+"""Measures how well the predicted times in a table agree with the measured times in it."""
 
 from __future__ import annotations
 

@@ -483,11 +483,11 @@ def counting_sources(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _comparisons(sets: Iterable[Set[float]], sources: Set[float]) -> tuple[int, int]:
-    """Returns how many comparisons a set of sources allows, and the number of its sources. ``sets`` has the
-    sources of each search.
+    """Returns how many comparisons the set ``sources`` allows, and the number of its elements. ``sets`` has
+    the sources of each search.
 
     A search can be compared if it was run from all of ``sources``. The number of comparisons is the number of
-    sources times the number of comparable searches less one.
+    sources times the number of comparable searches minus one.
     """
     searches = sum(sources <= other for other in sets)
     return (searches - 1) * len(sources), len(sources)

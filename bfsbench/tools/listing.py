@@ -224,13 +224,13 @@ LISTS: dict[str, Callable[[], Table]] = {
     "generators": generators,
     "counters": counters,
 }
-"""The function that makes each list of ``bfsbench list``, by the list's name."""
+"""Maps the name of each list of ``bfsbench list`` to the function that makes it."""
 
 BRIEF = {
     "variants": ("name", "family", "aliases", "summary"),
     "datasets": ("name", "num_vertices", "num_edges", "state"),
 }
-"""The lists that ``bfsbench list`` shows by default, each with the columns that it shows."""
+"""The lists that ``bfsbench list`` shows by default, and the columns that it shows of each list."""
 
 
 def in_brief() -> list[Table]:

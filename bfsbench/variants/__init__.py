@@ -114,9 +114,9 @@ def look() -> Discovered:
 
 
 def _modules(others: Container[Path | None], problems: list[str]) -> Iterator[ModuleType]:
-    """Import the modules in all folders of variants, and yield them. Files in ``others`` are left out: they
-    belong to entries, which run in separate processes. If a module cannot be imported, a message is appended
-    to ``problems``."""
+    """Import the modules in all folders of variants, and yield them. Files in ``others`` are left out,
+    because they belong to entries, which run in separate processes. If a module cannot be imported, a message
+    is appended to ``problems``."""
     modules: dict[str, Path] = {}
     for folder in dict.fromkeys(Path(entry).resolve() for entry in __path__):
         if not folder.is_dir():

@@ -170,12 +170,12 @@ _MOST_BLOCKS = (1 << 11) - 1
 """Maximum number of blocks. The words of the barrier cannot count the arrivals of more blocks."""
 _LEVELS_AT_A_TIME, _TINY_LEVELS = 1 << 20, 4
 """After ``_LEVELS_AT_A_TIME`` levels, the cluster that runs small levels joins the barrier of all blocks.
-This bounds the time for which the other blocks wait. A tiny level is run by one block. After more than
+This bounds the time for which the other blocks wait. One block runs each tiny level. After more than
 ``_TINY_LEVELS`` tiny levels in a row, the kernel expects further tiny levels."""
 _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
-"""Stores the number of blocks that trial launches found to run at the same time, if it is smaller than the
-number that the driver reported. The first key is the device. The second key consists of the block size, the
-shared memory in bytes, and the macros of the build."""
+"""Stores how many blocks can run at the same time, according to trial launches. A number is stored only if it
+is smaller than the number that the driver reported. The first key is the device. The second key consists of
+the block size, the shared memory in bytes, and the macros of the build."""
 
 
 def num_entered(graph: DeviceGraph) -> int:
@@ -457,8 +457,8 @@ class Adaptive(OneLaunchVariant):
 
     def _tiny_parts(self) -> int:
         """Returns the size of the largest frontier that one block of the cluster expands alone. The size is
-        counted in parts. Each part is up to 4 arcs of one row. The limit is chosen so that the next frontier
-        probably fits the block's queue."""
+        counted in queue entries of up to 4 arcs of one row. It is chosen so that the next frontier probably
+        fits the block's queue."""
         row = max(1, -(-int(self.num_edges) // (_QUAD * self.num_vertices)))
         return min(int(self.knob["TINY_PARTS"]), self._cluster_parts() // (_QUAD * row))
 
@@ -523,8 +523,9 @@ class Adaptive(OneLaunchVariant):
         return answer(levels=self.level_array)
 
     def _resident_blocks(self, probe: Launch, most: int) -> int:
-        """Returns the largest number of blocks that all reach the barrier, found by trial launches. The
-        number is a multiple of the cluster size. Raises LaunchError if not even one cluster fits the device.
+        """Returns the largest number of blocks that can meet at a barrier, because all of them run at the
+        same time. Trial launches find this number, a multiple of the cluster size. Raises LaunchError if not
+        even one cluster fits the device.
 
         ``most`` is the number of resident blocks that the driver reports. Fewer blocks may fit, because all
         blocks of a cluster must run on one group of multiprocessors.

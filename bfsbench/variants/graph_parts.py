@@ -56,7 +56,7 @@ class Growth(Struct):
 
 @dataclass(frozen=True)
 class Cells:
-    """The vertices of each part of a graph, at the stage at which their neighbours are not yet packed."""
+    """The parts of a graph as sets of vertices, before their rows are packed for the search."""
 
     places: Buffer
     vertices: Buffer
@@ -88,7 +88,7 @@ def rows_of(graph: DeviceGraph) -> tuple[Argument, ...]:
 
 def module_of(graph: DeviceGraph, name: str, types: Mapping[str, CType], macros: Mapping[str, int]) -> Module:
     """Compile the file ``name``.cu of the folder resident_parts, whose kernels prepare the parts of a graph.
-    Returns its module."""
+    Returns the compiled module."""
     offsets = graph.host_graph.row_offsets.dtype
     contract = Contract(Path(__file__).name, {"offset_t": offsets, **types}, {"PLACES": PLACES})
     source = CUDA_SRC / "resident_parts" / f"{name}.cu"
@@ -478,8 +478,8 @@ class _Packing:
         )
 
     def _best(self, hops: int, reach: npt.NDArray[np.int64], most: int) -> int:
-        """Returns the largest distance, in arcs, that ghosts of a part should have. A part may have at most
-        ``most`` vertices, ghosts included.
+        """Returns the distance in arcs up to which vertices around a part become its ghosts. A part may have
+        at most ``most`` vertices, ghosts included.
 
         If ``hops`` is not 0, the result is the largest distance up to ``hops`` that fits. If ``hops`` is 0,
         the result is the distance with the lowest estimated cost. Returns 0 if not even the distance 1 fits.

@@ -28,9 +28,9 @@ class LikelyParents:
     in-neighbour of each vertex."""
 
     row_indices: Buffer
-    """int32: first the E ids of CSC. Each row is sorted by the number of binary digits of the out-degree,
-    largest first. From the next multiple of 32 on, V likely parents follow. The likely parent of a vertex is
-    the first id in its row, or -1 if the row is empty."""
+    """int32: the E ids of CSC, and then V likely parents, which begin at the next multiple of 32. Each row of
+    CSC is sorted by the number of binary digits of the out-degree, largest first. The likely parent of a
+    vertex is the first id in its row, or -1 if the row is empty."""
     milliseconds: float
     """Time in ms to allocate and sort the arrays."""
 
@@ -87,12 +87,12 @@ class ShortRows:
     """
 
     column_indices: Buffer
-    """int32: first the E ids of CSR. Bit 31 of an id is set if the vertex with this id has two records. Bit
-    30 is set if a search need not read records of this vertex: its row is empty, or its only arc leads back
-    to the vertex in whose row the id stands.
+    """int32: the E ids of CSR, and then the records, which begin at ``first_record``. Bit 31 of an id is set
+    if the vertex with this id has two records. Bit 30 is set if a search need not read records of this
+    vertex: its row is empty, or its only arc leads back to the vertex in whose row the id stands.
 
-    From ``first_record`` on, each vertex has four entries. If any row has more than four arcs, four more
-    entries per vertex follow. Unused entries are -1.
+    Each vertex has four entries for its first record. If any row has more than four arcs, four more entries
+    per vertex follow. Unused entries are -1.
     """
     first_record: int
     milliseconds: float

@@ -107,7 +107,7 @@ run-to-run noise can be estimated."""
 RUNS = (1, 3, 5)
 """Numbers of runs per side for which reports state the power of the test."""
 MOST_RUNS = 100
-"""The largest number of runs that the advice for an undecided comparison names."""
+"""The maximum number of runs that a report recommends for deciding an undecided comparison."""
 
 _NORMAL = NormalDist()
 _HALF_WIDTH = _NORMAL.inv_cdf((1 + CONFIDENCE) / 2)

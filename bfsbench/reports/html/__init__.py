@@ -392,7 +392,7 @@ def _named(table: Table) -> list[tuple[Cell, ...]]:
 
 
 _MOST_LEVELS = 50_000
-"""The largest total number of levels in the level profiles of a page: about 3 MB."""
+"""Maximum number of levels in all level profiles of a page together. This many levels take about 3 MB."""
 
 
 def heat_maps(measured: TimedRows) -> Iterator[dict[str, Any]]:

@@ -154,7 +154,7 @@ def side_by_side(width: float) -> int:
 
 
 def letters_in(inches: float) -> int:
-    """Returns the number of a title's letters that fit into this width."""
+    """Returns how many letters of a title fit into ``width`` inches."""
     return int(inches * _LETTERS_AN_INCH / scaled(1))
 
 

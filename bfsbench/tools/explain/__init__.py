@@ -189,9 +189,9 @@ class Prediction:
     latency_ms: float
     throughput_ms: float
     contention_ms: float
-    """``latency_ms``, ``throughput_ms`` and ``contention_ms`` are the times that memory latency, memory
-    throughput and atomic operations set for the kernels, each summed over all levels. The predicted time
-    contains only the largest of the three in each level."""
+    """The kernels' time by three models: latency of memory (``latency_ms``), throughput of memory
+    (``throughput_ms``), and contention of atomic operations. Each is summed over all levels. The predicted
+    time of a level contains only the largest of the three."""
 
     @property
     def bound(self) -> str:
@@ -215,8 +215,8 @@ def predict(counted: Counted, ceilings: Ceilings) -> Prediction:
 
 
 def _kernels_us(counted: Counted, ceilings: Ceilings) -> pd.DataFrame:
-    """Returns the times in microseconds that latency, throughput and contention set for the kernels, by level
-    and kernel. The largest of the three is the predicted time."""
+    """Returns the kernels' time in microseconds by level and kernel, according to three models: latency,
+    throughput and contention. The largest of the three is the predicted time."""
     rate = ceilings.at("random_atomics") / L2_PARTS
     parts = {
         "latency": _latency_us(counted.launches, ceilings),
@@ -227,8 +227,8 @@ def _kernels_us(counted: Counted, ceilings: Ceilings) -> pd.DataFrame:
 
 
 def _latency_us(launches: pd.DataFrame, ceilings: Ceilings) -> pd.Series[float]:
-    """Returns how many microseconds the kernels of each level wait for memory, by level and kernel. In each
-    launch, the warp with the most steps counts."""
+    """Returns how many microseconds the kernels of each level wait for memory, by level and kernel. The warp
+    with the most steps determines the time of a launch."""
     far, near = (ceilings.at("dependent_loads", size) / 1e3 for size in (_IN_L2, _IN_L1))
     steps = launches["near"] + launches["shared_steps"] + launches["barriers"]
     us = far * (launches["far"] + launches["atomics"]) + near * steps
@@ -268,8 +268,8 @@ class LineCost(NamedTuple):
     conflicts: int
     collisions: int
     share: float
-    """The share of the search's cost: sectors of global memory, passes through shared memory, and
-    barriers."""
+    """The line's share of the search's cost. The cost is the number of sectors of global memory, passes
+    through shared memory, and barriers."""
 
 
 @dataclass(frozen=True)

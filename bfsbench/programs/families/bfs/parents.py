@@ -198,8 +198,8 @@ def levels_of_tree(parents: Parents) -> Levels:
 
 
 class DeviceParents:
-    """A bound kernel that derives the parents of all vertices, int32[V], from levels and the CSC arrays on a
-    device."""
+    """A kernel with bound arguments, which derives the parents of all vertices, int32[V], from levels and the
+    CSC arrays on a device."""
 
     def __init__(self, graph: DeviceGraph, levels: Buffer) -> None:
         device, num_vertices = graph.device, levels.size
