@@ -71,9 +71,9 @@ def out_option(command: str) -> Declaration:
 
 
 def request(method: Method, work: Work, path: Path | None) -> SweepRequest:
-    """Return a SweepRequest, which :func:`bfsbench.bench.sweep.sweep` carries out. Raises UsageError and
-    ToolchainError.
-    """
+    """Return a SweepRequest, which :func:`bfsbench.bench.sweep.sweep` carries out. If the sweep runs on a
+    cluster, raises UsageError for a malformed address or certificates, and ToolchainError if Dask is not
+    installed."""
     return SweepRequest(work, method, path, runner_maker(method, partial(click.echo, err=True)))
 
 

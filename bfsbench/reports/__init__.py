@@ -42,7 +42,7 @@ TABLES: dict[str, Callable[[Results], list[Table]]] = {
     "failures": failed_points,
     "provenance": origins,
 }
-"""The functions that make each table, by the table's name, in the order in which the tables are shown."""
+"""Maps the name of each table to the function that makes it, in the order in which the tables are shown."""
 
 
 NOT_IN_TABLES = (

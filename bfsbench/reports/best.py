@@ -156,8 +156,7 @@ def _notes(frame: pd.DataFrame, kind: Kind) -> Iterator[str]:
 
 
 def _meanings(drawings: Iterable[Table], kind: Kind, note_on_recorded: str) -> Iterator[str]:
-    """Yields a sentence for each column in ``drawings``, the text layouts of a table, that needs an
-    explanation."""
+    """Yields sentences that explain columns in ``drawings``, the text layouts of a table."""
     drawn = {column for table in drawings for column in table.columns}
     yield from (f"{text}." for column, text in _MEANINGS.items() if column in drawn)
     if "knobs" in drawn:

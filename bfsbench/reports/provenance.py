@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _LICENCE = re.compile(r" \(([^()]+)\)$")
-"""The licence at the end of the column ``program``."""
+"""Matches the licence at the end of the column ``program``."""
 _CLOCKS = {
     "events": "device events",
     "theirs": "the program's own clock",
@@ -70,11 +70,11 @@ def _footnote(variant: str, rows: pd.DataFrame) -> str:
     covered = " or ".join(sorted(map(_covered, set(rows["covers"]))))
     columns = ["prepare_ms", "compile_ms", "host_mib", "device_mib"]
     numbers = rows[columns].apply(pd.to_numeric, errors="coerce")
-    # In older rows, prepare_ms is another time.
+    # In older rows, prepare_ms means another time.
     prepared_ms = numbers["prepare_ms"].where(numbers["compile_ms"].notna())
     span = " to ".join(dict.fromkeys(map(_rounded, (prepared_ms.min(), prepared_ms.max()))))
     places = {"on the host": numbers["host_mib"].max(), "on the GPU": numbers["device_mib"].max()}
-    # This condition is false for NaN.
+    # The comparison also leaves out NaN.
     memory = [f"up to {_rounded(mib)} MiB {where}" for where, mib in places.items() if mib >= 0]
     preparation = f"took {span} ms" if prepared_ms.notna().any() else "was not measured"
     facts = [
@@ -215,7 +215,7 @@ def origin_numbers(rows: pd.DataFrame) -> pd.Series[int]:
 
 
 _SHORT = 12
-"""Number of a checksum's characters that the table of graphs shows."""
+"""Number of characters of a checksum that the table of graphs shows."""
 
 
 def graph_counts(results: Results) -> list[Table]:

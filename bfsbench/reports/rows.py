@@ -23,8 +23,8 @@ GRAPH = ("graph", "graph_checksum")
 """Columns that identify a graph."""
 
 SETTING = (*GRAPH, "variant", "backend", "device", "host_cpu")
-"""Columns that must be equal for two configurations to compete as the best configuration of one search. The
-column ``host`` may differ."""
+"""Two configurations compete for the best time of a search only if these columns are equal. The column
+``host`` may differ."""
 
 SHAPE = ("grid", "block", "knobs")
 """Columns in which the configurations of one search differ. The best configuration is the configuration with
@@ -61,8 +61,8 @@ class Kind:
 
     family: Family
     suffix: str
-    """Suffix of the names of tables and pictures. It says whether the rows are cold, emulated or of another
-    family."""
+    """Suffix of the names of tables and pictures. It says whether the rows were measured with cold caches,
+    are of emulated kernels, or belong to another family than the default family."""
     heading: str
     """Suffix of the titles of tables and pictures: ``suffix`` in words."""
     rows: pd.DataFrame

@@ -102,7 +102,7 @@ Splitter = Callable[[str], list[str]]
 
 
 def width_of(is_terminal: bool) -> int:
-    """Returns the width for text, in characters: the terminal's width, or WIDTH if the output is no
+    """Returns the width for text, in characters: the terminal's width, or WIDTH if the output is not a
     terminal."""
     if not is_terminal:
         return WIDTH
@@ -210,7 +210,7 @@ def _wrapped(cell: str, width: int, split: Splitter) -> str:
 
 FORMATS = ("text", "markdown", "latex", "csv", "json")
 SUFFIXES = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
-"""For each suffix of a file's name, the format in FORMATS."""
+"""Maps the suffix of a file's name to its format in FORMATS."""
 
 _HEADERS = {
     "gpu": "GPU",

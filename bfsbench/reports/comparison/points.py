@@ -323,7 +323,7 @@ def _by_point(side: Side) -> dict[tuple[str, ...], list[Row]]:
 def all_knobs(variant: str, text: str) -> str:
     """Returns the text of the column ``knobs``, with default values for missing knobs.
 
-    A variant may have more knobs now than when the row was taken. An empty text and the text of an unknown
+    A variant may have more knobs now than when the row was measured. An empty text and the text of an unknown
     variant are returned unchanged.
     """
     declared = all_variants().get(variant)

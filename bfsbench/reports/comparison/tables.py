@@ -263,5 +263,5 @@ TABLES: dict[str, Callable[[Comparison], Table]] = {
     "points": points,
     "unmatched": unmatched,
 }
-"""The functions that make each table of a comparison, by the table's name, in the order in which they are
-shown."""
+"""Maps the name of each table of a comparison to the function that makes it, in the order in which the tables
+are shown."""

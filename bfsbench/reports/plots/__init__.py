@@ -71,7 +71,7 @@ PLOTS: dict[str, Callable[..., Iterator[Picture]]] = {
     "spread": spreads,
     "history": histories,
 }
-"""The function that draws each kind of picture, by the kind's name. ``report --help`` lists the kinds in this
+"""Maps each kind of picture to the function that draws it. ``report --help`` lists the kinds in this
 order."""
 
 

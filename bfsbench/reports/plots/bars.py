@@ -46,8 +46,8 @@ _BEST = COLOURS[4]
 
 
 def bars(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
-    """Yields pictures with one horizontal bar per search: its ``search_ms`` divided by the best time of the
-    graph.
+    """Yields pictures with one horizontal bar per search. The bar shows the search's ``search_ms`` divided by
+    the best time of the graph.
 
     A bar starts at 1. A dot marks the best search, whose bar has no length. The time in ms stands beside each
     bar. A short vertical line shows ``median_ms`` divided by the graph's best ``search_ms``.
@@ -168,7 +168,8 @@ _REFERENCE_INCHES = 0.2
 def ablation(
     measured: TimedRows, *, title: str = "", baseline: str = "", references: Sequence[str] = ()
 ) -> Iterator[Picture]:
-    """Yields pictures with one bar per series: its speed-up over ``baseline``, a CPU program.
+    """Yields pictures with one bar per series. The bar shows the series' speed-up over ``baseline``, a CPU
+    program.
 
     A series is a set of rows named in the column ``series``. The bars have the order of the series in the
     rows. ``references`` names series that are drawn as lines across the bars. All panels of a picture share

@@ -1,4 +1,4 @@
-"""Draws search times as lines: over the size, average degree or density of graphs, and over commits."""
+"""Draws lines of search times over the size, average degree or density of graphs, and over commits."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ _DIGITS = 7
 
 
 def histories(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
-    """Yields pictures with one line per search. The horizontal axis has the commits in the order of their
+    """Yields pictures with one line per search. The horizontal axis shows the commits in the order of their
     first rows. A ring marks a commit at which a search became faster or slower.
 
     ``measured`` must hold rows from ``bfsbench.reports.history.by_commit``.

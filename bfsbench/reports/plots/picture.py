@@ -83,7 +83,7 @@ ROWS = 3
 _FULL_INCHES = 4.6
 """If WIDTH is less than this number of inches, letters and panels shrink in proportion to WIDTH."""
 _SMALLEST = 0.6
-"""The smallest factor by which letters and panels of a narrow picture are reduced."""
+"""The smallest factor by which letters and panels of a narrow picture are scaled."""
 _NARROWED = 0.75
 """Smallest width of a panel, relative to its usual width, if several panels share a given width."""
 
@@ -154,7 +154,7 @@ def side_by_side(width: float) -> int:
 
 
 def letters_in(inches: float) -> int:
-    """Returns how many letters of a title fit into ``width`` inches."""
+    """Returns how many letters of a title fit into this number of inches."""
     return int(inches * _LETTERS_AN_INCH / scaled(1))
 
 

@@ -30,7 +30,8 @@ _HATCH = "////"
 
 
 def rooflines(measured: TimedRows, *, title: str = "", ceilings: Ceilings | None = None) -> Iterator[Picture]:
-    """Yields pictures with one horizontal bar per search: its share of the device's ceiling, in per cent.
+    """Yields pictures with one horizontal bar per search. The bar shows the search's share of the device's
+    ceiling, in per cent.
 
     The share is the least time that the device's limits allow, divided by the measured time.
     ``bfsbench.reports.roofline`` defines it. The colour shows which limit bounds the search. A bar is hatched
