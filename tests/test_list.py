@@ -222,10 +222,10 @@ def test_a_wrong_name_is_one_line(tmp_path: Path, line: str, reason: str) -> Non
             ("usual_block = None", "'usual_block' is not a positive int"),
             ("knobs = Knob('W', 1, '', (1,))", "'knobs' is of type Knob, not a tuple of Knob"),
             ("knobs = ('WIDTH',)", "'knobs' holds a value of type str, not a Knob"),
-            ("knobs = (Knob(5, 1, '', (1,)),)", "'knobs': 5 is no name of a knob"),
-            ("knobs = (Knob('width', 1, '', (1,)),)", "'knobs': 'width' is no name of a knob"),
-            ("knobs = (Knob('W\\n', 1, '', (1,)),)", "'knobs': 'W\\n' is no name of a knob"),
-            ("knobs = (Knob('W', 1, '', (1,)),) * 2", "'knobs' holds two of the name W"),
+            ("knobs = (Knob(5, 1, '', (1,)),)", "'knobs': 5 is not a name for a knob"),
+            ("knobs = (Knob('width', 1, '', (1,)),)", "'knobs': 'width' is not a name for a knob"),
+            ("knobs = (Knob('W\\n', 1, '', (1,)),)", "'knobs': 'W\\n' is not a name for a knob"),
+            ("knobs = (Knob('W', 1, '', (1,)),) * 2", "'knobs' holds two knobs named W"),
             ("knobs = (Knob('W', None, '', (1,)),)", "'knobs': W has a default of type NoneType"),
             ("knobs = (Knob('W', 1, '', None),)", "'knobs': W has choices of type NoneType, not a tuple"),
             (
@@ -235,7 +235,7 @@ def test_a_wrong_name_is_one_line(tmp_path: Path, line: str, reason: str) -> Non
             ("knobs = (Knob('W', 1, '', (2,)),)", "'knobs': W has a default that is not among its choices"),
             (
                 "knobs = (Knob('W', 1, '', (), '0', 2),)",
-                "'knobs': W has a minimum or maximum that is no number",
+                "'knobs': W has a minimum or maximum that is not a number",
             ),
             ("knobs = (Knob('W', 1, ''),)", "'knobs': W has neither choices nor a minimum and a maximum"),
             ("knobs = (Knob('W', 'a', ''),)", "'knobs': W has no choices"),

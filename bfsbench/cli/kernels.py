@@ -109,7 +109,7 @@ def _program(
     if words and Path(words[0]).suffix == ".cu":
         for word in words:
             if Path(word).suffix not in _SUFFIXES or not Path(word).is_file():
-                raise UsageError(f"{word}: no such source file of a program")
+                raise UsageError(f"there is no source file {word}")
         sources = [Path(word) for word in words]
         if any("main" in source.read_text(encoding="utf-8", errors="replace") for source in sources):
             return Program(sources, options, arguments)
@@ -337,7 +337,7 @@ def lab_command(name: str | None, folder: Path | None, hand_ins: Path | None, st
     "as a run.",
 )
 @click.option("--source", metavar="VERTEX", help="Source vertex; by default the vertex that 'run' chooses.")
-@launch_options("Most blocks per launch.", "Threads per block.", default="auto")
+@launch_options("Maximum number of blocks per launch.", "Threads per block.", default="auto")
 @preset_option("Values of knobs that have no option of their own here")
 @click.option(
     "--level",

@@ -160,7 +160,8 @@ class FetchDisplay(Display):
             self.print(f"{name}: {stage} {detail}".rstrip())
 
     def progress(self, name: str, done: int, total: int | None) -> None:
-        """Called with the bytes done in the current stage, and the total if known."""
+        """Called with the number of bytes processed in the current stage so far, and with the total number if
+        it is known."""
         self.bars.update(self._tasks[name], completed=done, total=total)
 
     def note(self, name: str, text: str) -> None:

@@ -158,12 +158,12 @@ def _require_options_of_experiments(
     """
     if graph500.NAME in names:
         raise UsageError(
-            f"{graph500.NAME} is run alone: its --scale is another than that of the papers' graphs"
+            f"run {graph500.NAME} alone: its --scale is not a share of the vertices of the papers' graphs"
         )
     if scale is not None and scale > 1:
-        raise UsageError(f"--scale {scale:g} is no share of a graph's vertices: at most 1")
+        raise UsageError(f"--scale {scale:g} is not a share of a graph's vertices: it must be at most 1")
     if knobs:
-        raise UsageError("knobs are those of the experiment's file; only graph500 takes others")
+        raise UsageError("the experiment's file sets its knobs: only graph500 takes them as options")
     if not names:
         raise UsageError("name an experiment (see 'bfsbench reproduce --list') or a file")
 
@@ -179,7 +179,9 @@ def _run_graph500(
     from bfsbench.experiments.graph500.benchmark import Asked, run
 
     if scale is None or scale != int(scale) or not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
-        raise UsageError(f"graph500 needs --scale {SMALLEST_SCALE} .. {LARGEST_SCALE}: of 2^S vertices")
+        raise UsageError(
+            f"graph500 needs --scale {SMALLEST_SCALE} .. {LARGEST_SCALE}, for a graph of 2^S vertices"
+        )
     several = [name for name, values in knobs.items() if len(values) != 1]
     if several:
         raise UsageError(f"graph500 measures one setting: give one value of {several[0]}")

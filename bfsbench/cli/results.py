@@ -386,7 +386,7 @@ def text_command(template: Path, folder: Path, out: Path | None, check: bool) ->
     from bfsbench.experiments.texts import fill_in
 
     if check and out is None:
-        raise click.UsageError("--check needs the --out it is to look at")
+        raise click.UsageError("--check needs --out, the file to check")
     text = fill_in(template, folder, COMMANDS)
     if out is None:
         click.echo(text, nl=False)

@@ -71,9 +71,11 @@ def out_option(command: str) -> Declaration:
 
 
 def request(method: Method, work: Work, path: Path | None) -> SweepRequest:
-    """Return a SweepRequest, which :func:`bfsbench.bench.sweep.sweep` carries out. If the sweep runs on a
-    cluster, raises UsageError for a malformed address or certificates, and ToolchainError if Dask is not
-    installed."""
+    """Return a SweepRequest, which :func:`bfsbench.bench.sweep.sweep` carries out.
+
+    If the sweep runs on a cluster, raises UsageError for a malformed address, InputError for unusable
+    certificates, and ToolchainError if Dask is not installed.
+    """
     return SweepRequest(work, method, path, runner_maker(method, partial(click.echo, err=True)))
 
 
@@ -84,7 +86,7 @@ def result_file(method: Method, out: Path | None, command: str) -> Path | None:
     another kind of file, such as level profiles.
     """
     if out and out.name.endswith(OTHER_SUFFIXES):
-        raise UsageError(f"--out {out}: result files are not called so; files beside them are")
+        raise UsageError(f"--out {out}: files beside result files have such names: choose another")
     moment = datetime.now().strftime(f"{command}-%Y%m%d-%H%M%S.csv")
     return out if out or method.resume else Path("results") / moment
 
@@ -165,7 +167,7 @@ def print_plan(points: Sequence[Point], repeats: int) -> None:
 def print_memory(graphs: Sequence[GraphName], points: Sequence[Point]) -> None:
     """Print the memory for opening each graph. For variants that declare a formula, also print the memory
     that their searches take."""
-    click.echo("\npeak of memory, to open each graph:")
+    click.echo("\npeak memory to open each graph:")
     for line in memory_lines(graphs):
         click.echo(f"  {line}")
     sizes = {graph.locator: known_vertices(graph) for graph in graphs}
@@ -258,7 +260,7 @@ def findings(log: str) -> Iterable[str]:
     "Names, or 'all' of the family (see 'bfsbench list variants').", default=("all",), show_default=False
 )
 @launch_options(
-    "Most blocks per launch; 'auto' fits the work.",
+    "Maximum number of blocks per launch; 'auto' fits the work.",
     "Threads per block; 'auto' is the variant's default, mostly 256.",
     default="auto",
 )

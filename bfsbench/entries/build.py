@@ -85,7 +85,9 @@ def _get(entry: Entry, declared: Build, source: Path | None, work: Path, tell: C
     folder. Raises UsageError if the commit cannot be obtained."""
     if not declared.repository:
         if source is not None:
-            raise UsageError(f"entry {entry.name} is built from the files beside {entry.file}: no --source")
+            raise UsageError(
+                f"entry {entry.name} is built from the files beside {entry.file}: leave out --source"
+            )
         work.mkdir()
         return
     origin = declared.repository if source is None else str(source.resolve())
@@ -170,7 +172,7 @@ def _keep(entry: Entry, declared: Build, work: Path, noted: dict[str, object]) -
     path of ``record.json``. Raises ToolchainError if a declared file was not built."""
     for made in declared.makes:
         if not (work / made).is_file():
-            raise ToolchainError(f"cannot build {entry.name}: the commands left no {made}")
+            raise ToolchainError(f"cannot build {entry.name}: the commands did not make {made}")
     fresh = storage.part_of(entry.folder / "bin")
     fresh.mkdir()
     for made in declared.makes:

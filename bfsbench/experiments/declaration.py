@@ -147,7 +147,7 @@ def read_experiment(path: Path) -> Experiment:
     table = read_toml(path)
     for key in ("name", "file"):
         if key in table:
-            raise InputError(f"{path}: unknown key `{key}`: an experiment is called as its file")
+            raise InputError(f"{path}: unknown key `{key}`: the file's name is the experiment's name")
     experiment = converted(path, {**table, "file": str(path)}, Experiment)
     families = all_families()
     if experiment.family not in families:

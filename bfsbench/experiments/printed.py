@@ -113,5 +113,5 @@ def read_printed(path: Path) -> Printed:
                 f"{path}: row '{name}' has {len(values)} values for {len(printed.columns)} columns"
             )
     if printed.headings and len(printed.headings) != len(printed.columns):
-        raise InputError(f"{path}: `headings` are not as many as `columns`")
+        raise InputError(f"{path}: `headings` and `columns` differ in number")
     return printed

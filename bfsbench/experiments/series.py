@@ -104,7 +104,7 @@ def series_called(experiment: Experiment, text: str) -> Series:
         knobs = _of_preset(variant, sweep) | _allowed(variant, sweep.knobs)
         return Series(text, variant.name, knobs | _allowed(variant, given))
     if " " in name or not name:
-        raise UsageError(f"'{text}' is no series: write a sweep's label or a variant, then KNOB=VALUE ...")
+        raise UsageError(f"'{text}' is not a series: write a sweep's label or a variant, then KNOB=VALUE ...")
     variant = find(name)
     allowed = _allowed(variant, given)
     changed = any({*map(str, knob.changed)} & allowed.get(knob.name, set()) for knob in variant.knobs)

@@ -76,9 +76,9 @@ def _faults_of_knobs(knobs: tuple[Knob, ...]) -> Iterator[str]:
         if not isinstance(knob, Knob):
             yield f"'knobs' holds a value {_kind(knob)}, not a Knob"
         if not isinstance(knob.name, str) or not re.fullmatch("[A-Z][A-Z0-9_]*", knob.name):
-            yield f"'knobs': {knob.name!r} is no name of a knob: {_KNOB_NAME}"
+            yield f"'knobs': {knob.name!r} is not a name for a knob: {_KNOB_NAME}"
         if knob.name in names:
-            yield f"'knobs' holds two of the name {knob.name}"
+            yield f"'knobs' holds two knobs named {knob.name}"
         names.add(knob.name)
         if fault := _fault_of_range(knob):
             yield f"'knobs': {knob.name} {fault}"
@@ -96,7 +96,7 @@ def _fault_of_range(knob: Knob) -> str:
         return f"has choices of another type than its default, {kind.__name__}"
     bounds = (knob.minimum, knob.maximum)
     if any(type(bound) not in (int, float, type(None)) for bound in bounds):
-        return "has a minimum or maximum that is no number"
+        return "has a minimum or maximum that is not a number"
     if not knob.choices and (None in bounds or kind is str):
         return "has no choices" if kind is str else "has neither choices nor a minimum and a maximum"
     if knob.choices and knob.default not in knob.choices:

@@ -189,7 +189,7 @@ class Variant(ABC):
     work: ClassVar[str] = ""
     """Work complexity of the algorithm in terms of V vertices, E edges and depth D."""
     space: ClassVar[str] = ""
-    """Memory of a search, graph included, as a formula in words of 4 bytes. Offsets have 32 bits."""
+    """Memory of a search, graph included, as a formula in words of 4 bytes, for offsets of 32 bits."""
     synchronisation: ClassVar[str] = "one launch per level"
     """A description of how the algorithm synchronises levels."""
     knobs: ClassVar[tuple[Knob, ...]] = ()
@@ -383,7 +383,9 @@ class KernelProgram(Variant):
         self.device = setup.graph.device
         warp = self.device.limits.warp_size
         if self.whole_warps and setup.block % warp:
-            raise LaunchError(f"{self.name}: a block has whole warps of {warp} threads, not {setup.block}")
+            raise LaunchError(
+                f"{self.name}: a block must consist of whole warps of {warp} threads, not {setup.block}"
+            )
         self.graph = setup.graph
         self.host_graph = setup.graph.host_graph
         self.num_vertices = self.host_graph.num_vertices

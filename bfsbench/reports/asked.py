@@ -167,7 +167,9 @@ def compare(
     from bfsbench.reports.comparison import points
 
     if commits is None and b is None:
-        raise OptionError("name two files to compare, or with {commits} one that holds rows of both")
+        raise OptionError(
+            "name two files to compare, or with {commits} one file that holds rows of both commits"
+        )
     if commits is not None and b is not None:
         raise OptionError("{commits} compares rows of one file: leave out B")
     first = _side(a, "A")

@@ -74,7 +74,7 @@ def _footnote(variant: str, rows: pd.DataFrame) -> str:
     prepared_ms = numbers["prepare_ms"].where(numbers["compile_ms"].notna())
     span = " to ".join(dict.fromkeys(map(_rounded, (prepared_ms.min(), prepared_ms.max()))))
     places = {"on the host": numbers["host_mib"].max(), "on the GPU": numbers["device_mib"].max()}
-    # The comparison also leaves out NaN.
+    # An unknown size is NaN, for which this condition is false.
     memory = [f"up to {_rounded(mib)} MiB {where}" for where, mib in places.items() if mib >= 0]
     preparation = f"took {span} ms" if prepared_ms.notna().any() else "was not measured"
     facts = [

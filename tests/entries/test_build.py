@@ -90,7 +90,7 @@ def test_changes_and_files_of_ones_own(tmp_path: Path, repository: tuple[Path, s
     ("more", "error", "message"),
     [
         ('run = ["{cc} -o main gone.c"]', ToolchainError, "cannot build failing: .*gone.c"),
-        ('run = ["true"]', ToolchainError, "the commands left no main"),
+        ('run = ["true"]', ToolchainError, "the commands did not make main"),
         ('add = ["gone.h"]', UsageError, "cannot add .*gone.h to the source: No such file"),
         ('[[build.changes]]\nfile = "main.c"\nold = "no"\nnew = ""', UsageError, "main.c has no 'no'"),
         ('[[build.changes]]\nfile = "gone.c"\nold = "x"\nnew = ""', UsageError, "cannot read gone.c"),

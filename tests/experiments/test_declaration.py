@@ -81,9 +81,9 @@ def test_mistakes_are_named_with_file_and_key(tmp_path: Path, old: str, new: str
     [
         ('[[sweeps]]\nvariants = ["pusj"]', "unknown variant 'pusj'"),
         ('[[claims]]\ntext = "c"\nseries = "hong W=4"\nversus = ["push"]', "virtual_warp has no knob W"),
-        ('[[drawings]]\nkind = "bars"\nseries = ["push pull"]', "'push pull' is no series"),
-        ('[[claims]]\ntext = "c"\nseries = ""\nversus = ["push"]', "'' is no series"),
-        ('[[drawings]]\nkind = "bars"\nseries = [" "]', "' ' is no series"),
+        ('[[drawings]]\nkind = "bars"\nseries = ["push pull"]', "'push pull' is not a series"),
+        ('[[claims]]\ntext = "c"\nseries = ""\nversus = ["push"]', "'' is not a series"),
+        ('[[drawings]]\nkind = "bars"\nseries = [" "]', "' ' is not a series"),
     ],
 )
 def test_what_a_file_names_is_looked_up_before_anything_is_measured(

@@ -201,7 +201,7 @@ def test_the_least_of_system_and_control_groups_counts(
 def test_a_dry_run_says_the_peak_of_each_graph(tmp_path: Path) -> None:
     words = ("--dataset", "path(n=78),kronecker(scale=30)", "--variant", "cpu_queue", "--dry-run")
     lines = bfsbench("run", *words, cwd=tmp_path).stdout.splitlines()
-    at = lines.index("peak of memory, to open each graph:")
+    at = lines.index("peak memory to open each graph:")
     assert lines[at + 1] == "  path(n=78):symmetrised: about 5.5 KiB"
     large = r"  kronecker\(scale=30,seed=1\):symmetrised: about 552.0 GiB(, but .* are available)?"
     assert re.fullmatch(large, lines[at + 2])

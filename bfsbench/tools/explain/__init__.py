@@ -75,7 +75,7 @@ def count(point: Point, graph: Graph, seed: int = 0, variant: type[Variant] | No
         program = variant(setup)
         if isinstance(program, KernelVariant):
             program.mark = lambda level, _kernel: device.take(level)
-            # These kernels run several levels in one launch, and record which level each count belongs to.
+            # Kernels with layers run several levels in one launch, and record where each level begins.
             if program.layers:
                 records = device.empty(program.num_vertices + 2, LevelRecord)
                 device.note_phases_in(records)
@@ -263,7 +263,7 @@ class LineCost(NamedTuple):
 
     executions: int
     lanes: int
-    """Lanes that take part in the executions."""
+    """The number of lanes that take part, summed over the executions."""
     sectors: int
     conflicts: int
     collisions: int
