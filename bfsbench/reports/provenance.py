@@ -70,7 +70,7 @@ def _footnote(variant: str, rows: pd.DataFrame) -> str:
     covered = " or ".join(sorted(map(_covered, set(rows["covers"]))))
     columns = ["prepare_ms", "compile_ms", "host_mib", "device_mib"]
     numbers = rows[columns].apply(pd.to_numeric, errors="coerce")
-    # In older rows, prepare_ms means another time.
+    # Rows without compile_ms are older. Their prepare_ms means another time.
     prepared_ms = numbers["prepare_ms"].where(numbers["compile_ms"].notna())
     span = " to ".join(dict.fromkeys(map(_rounded, (prepared_ms.min(), prepared_ms.max()))))
     places = {"on the host": numbers["host_mib"].max(), "on the GPU": numbers["device_mib"].max()}

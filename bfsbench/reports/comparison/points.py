@@ -353,8 +353,8 @@ def _is_same_code(first: list[Row], second: list[Row]) -> bool:
 
 
 def _clean_commit(row: Row) -> str:
-    """Returns the commit that a row names. Returns an empty text if it names none, or if the code had
-    uncommitted changes."""
+    """Returns the commit that a row names. Returns an empty text if the row names no commit, or if the code
+    had uncommitted changes."""
     return row["commit"] if re.fullmatch("[0-9a-f]{12,40}", row["commit"]) else ""
 
 
@@ -448,7 +448,7 @@ def _method(row: Row) -> dict[str, str]:
 def _circumstances(row: Row) -> dict[str, str]:
     """Returns the properties of a row that may differ between the two sides without making their times
     incomparable. A difference in them may explain a difference of times."""
-    # For host programs, ``_method`` contains this column.
+    # For host programs, the CPU must be equal on both sides, so ``_method`` returns it.
     host_cpu = () if row["backend"] == "host" else ("host_cpu",)
     return {name: row[name] for name in ("driver", "cuda", *host_cpu, "python", "throttle")}
 
