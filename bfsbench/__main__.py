@@ -49,12 +49,19 @@ def main() -> None:
         signal.signal(signal.SIGINT, _end)
         keep_interrupts()
     from bfsbench import cli
+    from bfsbench.support.descendants import become_parent_of_orphans
+    from bfsbench.support.interrupts import INTERRUPTED, leave
 
+    become_parent_of_orphans()  # `leave` can then end the processes that a killed compiler has started
     try:
         if usual:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # batch systems end a job by this signal
         cli.main()
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            leave()
+        raise
     except KeyboardInterrupt:  # it came before the command line could handle interrupts
         _end(signal.SIGINT, None)
 

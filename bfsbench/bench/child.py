@@ -4,10 +4,12 @@
 caller. Interrupts are delayed while a process starts, because the caller cannot yet close the new process.
 """
 
+import math
 import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,17 +17,25 @@ from multiprocessing import Pipe, resource_tracker
 from typing import Any, TypeVar, cast
 
 from bfsbench.bench.messages import Refused
+from bfsbench.support.descendants import kill_programs
 from bfsbench.support.errors import BfsbenchError, KernelError
+from bfsbench.support.interrupts import INTERRUPTS
 
 _T = TypeVar("_T")
 
 
-def in_child(work: Callable[[Callable[[], None]], _T], step: Callable[[], None] = lambda: None) -> _T:
+def in_child(
+    work: Callable[[Callable[[], None]], _T],
+    step: Callable[[], None] = lambda: None,
+    limit_s: float | None = None,
+) -> _T:
     """Call ``work`` in a forked process and return its result, which must be picklable.
 
     ``work`` is called with a function as its only argument. When ``work`` calls this function in the child
     process, ``step`` is called in the parent process. Raises the BfsbenchError that ``work`` raises. Raises
-    KernelError if the child ends without a result, whatever its exit code.
+    KernelError if the child ends without a result, whatever its exit code. Raises TimeoutError if the child
+    has not ended after ``limit_s`` seconds. The child and the processes that it has started are then killed.
+    They are also killed after an interrupt.
     """
     receiver, sender = Pipe(duplex=False)
     sys.stdout.flush()
@@ -36,16 +46,20 @@ def in_child(work: Callable[[Callable[[], None]], _T], step: Callable[[], None] 
         _answer(sender, work)
     sender.close()
     kind, value, status = "step", cast(Any, None), 0
+    deadline = math.inf if limit_s is None else time.monotonic() + limit_s
     try:
         while kind == "step":
+            left_s = deadline - time.monotonic()
+            if not receiver.poll(None if math.isinf(left_s) else max(left_s, 0)):
+                raise TimeoutError
             kind, value = receiver.recv()
             if kind == "step":
                 step()
     except (EOFError, ConnectionError):
         kind = "no result"
     finally:
-        if kind == "step":  # after an interrupt, the result is no longer needed
-            os.kill(child, signal.SIGKILL)
+        if kind == "step":  # after an interrupt or the time limit, the result is no longer needed
+            _stop(child)
         receiver.close()
         _, status = os.waitpid(child, 0)
     if kind == "error":
@@ -54,6 +68,22 @@ def in_child(work: Callable[[Callable[[], None]], _T], step: Callable[[], None] 
         how = how_it_ended(os.waitstatus_to_exitcode(status))
         raise KernelError(f"the process that runs the kernels {how} and returned no result")
     return cast(_T, value)
+
+
+_GRACE_S = 1.0
+"""Seconds in which a forked process may remove its files before it is killed."""
+
+
+def _stop(child: int) -> None:
+    """End a forked process and all that it has started."""
+    os.kill(child, signal.SIGTERM)
+    deadline = time.monotonic() + _GRACE_S
+    while time.monotonic() < deadline and not os.waitid(
+        os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT
+    ):
+        time.sleep(0.01)
+    kill_programs(child)
+    os.kill(child, signal.SIGKILL)
 
 
 def how_it_ended(code: int | None) -> str:
@@ -93,10 +123,6 @@ def _answer(sender: Any, work: Callable[[Callable[[], None]], object]) -> None:
         sys.stderr.flush()
     finally:
         os._exit(code)
-
-
-INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
-"""SIGINT, which Ctrl-C sends, and SIGTERM, which batch systems send to every process of a job."""
 
 
 def leave_interrupts_to_parent() -> None:

@@ -12,6 +12,7 @@ import click
 
 from bfsbench import __version__
 from bfsbench.support.errors import BfsbenchError, OptionError, UsageError, printable
+from bfsbench.support.interrupts import INTERRUPTED
 
 _COMMANDS = {
     "list": ("variants", "Show variants, papers, datasets, knobs, generators and counters."),
@@ -101,7 +102,7 @@ class LazyGroup(click.Group):
         except MemoryError:
             _end("out of memory: choose a smaller graph or fewer points at once, or a larger machine", 1)
         except (click.Abort, KeyboardInterrupt):
-            _end("interrupted", 130)
+            _end("interrupted", INTERRUPTED)
         except OSError as error:
             if error.filename is not None and error.errno in _UNREACHABLE:
                 _end(f"{str(error.filename)[:80]}: {error.strerror}", UsageError.exit_code)

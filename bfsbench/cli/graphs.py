@@ -12,6 +12,7 @@ from bfsbench.cli.options import EXISTING_FOLDER, POSITIVE, completer, measuring
 from bfsbench.graphs.catalogue import Catalogue, Dataset
 from bfsbench.graphs.load import GraphName, presence, resolve
 from bfsbench.support.errors import BfsbenchError, NoPathError, UsageError
+from bfsbench.support.interrupts import INTERRUPTED
 from bfsbench.variants import find, find_family
 
 if TYPE_CHECKING:
@@ -101,8 +102,12 @@ def fetch_command(
             accept_changed=accept_changed,
             jobs=jobs,
         )
-        failed = [dataset.name for dataset in fetcher.fetch_all(datasets)]
-        failed += [] if no_convert else [one.name for one in requests if not _prepared(one, display)]
+        try:
+            failed = [dataset.name for dataset in fetcher.fetch_all(datasets)]
+            failed += [] if no_convert else [one.name for one in requests if not _prepared(one, display)]
+        except KeyboardInterrupt:
+            click.echo("bfsbench: interrupted: the command continues when it is run again", err=True)
+            raise SystemExit(INTERRUPTED) from None
     if failed:
         total = len(datasets) + len(requests)
         click.echo(f"bfsbench: {len(failed)} of {total} failed: {', '.join(failed)}", err=True)

@@ -17,6 +17,7 @@ from bfsbench.cluster.certificates import make, security_in
 from bfsbench.reports.table import WIDTH, Table
 from bfsbench.support.doctor import Section, examine, usable_backends
 from bfsbench.support.errors import UsageError
+from bfsbench.support.interrupts import INTERRUPTED
 from bfsbench.support.storage import output
 
 
@@ -163,7 +164,7 @@ def worker_command(address: str, workers: int | None, tls: str | None, insecure:
     try:
         asyncio.run(serve(scheduler, offered, security, tell))
     except asyncio.CancelledError:
-        raise SystemExit(130) from None
+        raise SystemExit(INTERRUPTED) from None
 
 
 @click.command()

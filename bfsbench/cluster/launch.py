@@ -26,10 +26,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.backends import GPU_BACKENDS
-from bfsbench.bench.child import INTERRUPTS, deaf
+from bfsbench.bench.child import deaf
 from bfsbench.cluster.address import Jobs, Local, Place, Running, Tell, is_loopback
 from bfsbench.support.doctor import DRIVER_LIBRARY
 from bfsbench.support.errors import InputError, OptionError, ToolchainError, UsageError
+from bfsbench.support.interrupts import INTERRUPTS
 from bfsbench.support.toml_files import read_toml
 
 if TYPE_CHECKING:

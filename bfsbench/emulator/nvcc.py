@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -29,6 +28,7 @@ from bfsbench.emulator.library import (
 )
 from bfsbench.emulator.whole import translate_program
 from bfsbench.support.errors import ToolchainError, UsageError
+from bfsbench.support.interrupts import interruptible_pool
 from bfsbench.support.machine import usable_cores
 from bfsbench.support.paths import cache_dir
 from bfsbench.support.toolchain import compiler
@@ -290,7 +290,7 @@ def build(request: Invocation) -> None:
                 _compile(request, path, request.output or Path(f"{path.stem}.o"), Path(work))
             return
         objects = {path: Path(work) / f"{i}-{path.stem}.o" for i, path in enumerate(sources)}
-        with ThreadPoolExecutor(usable_cores()) as pool:
+        with interruptible_pool(usable_cores()) as pool:
             list(pool.map(lambda path: _compile(request, path, objects[path], Path(work)), sources))
         files = [str(objects.get(path, path)) for path in request.inputs]
         _link(request, files, runtime)

@@ -11,7 +11,6 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,6 +25,7 @@ from bfsbench.graphs.catalogue import Dataset, Source
 from bfsbench.graphs.files import Held, PartialFile, Progress, UnavailableError, storage_errors
 from bfsbench.support import storage
 from bfsbench.support.errors import BfsbenchError, FetchError, InputError
+from bfsbench.support.interrupts import interruptible_pool
 
 _BLOCK = 1 << 16
 _COUNT = re.compile(r"[0-9]{1,18}")
@@ -294,13 +294,12 @@ class Fetcher:
 
     def fetch_all(self, datasets: Sequence[Dataset]) -> list[Dataset]:
         """Fetch every dataset, and display the errors. Returns the datasets that failed."""
-        with ThreadPoolExecutor(max_workers=self.jobs) as pool:
+        with interruptible_pool(self.jobs) as pool:
             outcomes = [pool.submit(self._fetch_displayed, dataset) for dataset in datasets]
             try:
                 fetched = [outcome.result() for outcome in outcomes]
             except BaseException:
                 self.transfer.stop.set()
-                pool.shutdown(cancel_futures=True)
                 raise
         return [dataset for dataset, success in zip(datasets, fetched, strict=True) if not success]
 

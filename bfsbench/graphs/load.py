@@ -35,6 +35,7 @@ from bfsbench.graphs.graph import Direction, EdgeList, Graph, Orientation, Size
 from bfsbench.graphs.marks import MARKS, UNMARKED, Marks, given_name, marks_of
 from bfsbench.graphs.store import GraphStore
 from bfsbench.support.errors import InputError, UsageError, no_formula, printable, size_text
+from bfsbench.support.interrupts import interruptible
 from bfsbench.support.machine import available_memory
 
 _DIRECTIONS: tuple[Direction, ...] = ("directed", "symmetrised")
@@ -249,7 +250,12 @@ def prepare(
     request: GraphName, found: Held | None, progress: Progress | None = None, *, check: bool = True
 ) -> Graph:
     """Returns the graph of a parsed name from the cache. If it is not there, it is made, checked and stored.
-    ``found`` is the dataset's file, if the graph is read from a dataset."""
+    ``found`` is the dataset's file, if the graph is read from a dataset. An interrupt ends the wait for the
+    graph at once."""
+    return interruptible(lambda: _prepared(request, found, progress, check))
+
+
+def _prepared(request: GraphName, found: Held | None, progress: Progress | None, check: bool) -> Graph:
     recipe, checksum = _identity(request, found)
     store = GraphStore()
     graph = store.open(request.stored_name, recipe, checksum, check=check)

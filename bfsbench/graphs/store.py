@@ -175,10 +175,10 @@ class GraphStore:
                         storage.locked(left / _LOCK, wait=False),
                     ):
                         shutil.rmtree(left, ignore_errors=True)
-                folder = self.root / f"{_BUILDING}{secrets.token_hex(8)}"
+                name = f"{_BUILDING}{secrets.token_hex(8)}"
+                folder = stack.enter_context(storage.unfinished(self.root / name))
                 folder.mkdir()
                 stack.enter_context(storage.locked(folder / _LOCK))
-            stack.callback(shutil.rmtree, folder, ignore_errors=True)
             yield folder
 
 

@@ -33,8 +33,14 @@ def adopt_orphans() -> None:
     Call this only in a process whose only background processes are entries (programs of other authors). The
     function ``left_by`` assumes that an entry has left every other background process.
     """
-    if ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0:
+    if become_parent_of_orphans():
         _adopting.add(os.getpid())
+
+
+def become_parent_of_orphans() -> bool:
+    """Make this process the parent of all descendants whose own parents end. Returns whether this
+    succeeded."""
+    return bool(ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
 
 
 def left_by(pid: int, mark: str, kept: Iterable[int]) -> list[int]:
@@ -62,6 +68,15 @@ def kill_programs(pid: int) -> None:
     for _ in range(10):
         tree = _tree()
         found = {*_below(pid, tree), *_marked(f"{MARK}={pid}.".encode(), tree)} - {pid, os.getpid()}
+        if not found:
+            return
+        signal_all(found, signal.SIGKILL)
+
+
+def kill_descendants() -> None:
+    """Kill all descendants of this process. If it has become the parent of orphans, they are killed too."""
+    for _ in range(10):
+        found = [*_below(os.getpid(), _tree())]
         if not found:
             return
         signal_all(found, signal.SIGKILL)

@@ -58,14 +58,49 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         with target.open("wb") as file:
             yield file
         return
-    part = part_of(target)
-    try:
+    with unfinished(part_of(target)) as part:
         with part.open("xb") as file:
             _imitate(target, file.fileno())
             yield file
         publish(part, target)
+
+
+_unfinished: set[Path] = set()
+"""The temporary files and folders that this process is writing."""
+
+
+@contextmanager
+def unfinished(path: Path) -> Iterator[Path]:
+    """Yield the path of a temporary file or folder. When the ``with`` block ends, it is removed unless it has
+    been renamed."""
+    _unfinished.add(path)
+    try:
+        yield path
     finally:
-        part.unlink(missing_ok=True)
+        _remove(path)
+        if not path.exists():  # after an interrupt, threads and compilers may still write into a folder
+            _unfinished.discard(path)
+
+
+def remove_unfinished() -> None:
+    """Remove the temporary files and folders that this process is writing. Call this only when the process
+    ends, because its threads may still write them."""
+    for _ in range(_ATTEMPTS):
+        for path in [*_unfinished]:
+            _remove(path)
+        if not any(path.exists() for path in [*_unfinished]):
+            return
+
+
+_ATTEMPTS = 10
+"""How often files are removed that other threads may write."""
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _imitate(path: Path, file: int) -> None:
@@ -103,15 +138,12 @@ def publish(made: Path, final: Path) -> None:
 def link(file: Path, name: Path) -> None:
     """Give a complete file a second name. If the file system has no hard links, copy the file. Raises OSError
     if this fails."""
-    part = part_of(name)
-    try:
+    with unfinished(part_of(name)) as part:
         try:
             part.hardlink_to(file)
         except OSError:
             shutil.copyfile(file, part)
         publish(part, name)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def digest(path: Path) -> str:

@@ -20,13 +20,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
 from bfsbench.support import storage
 from bfsbench.support.errors import ToolchainError
+from bfsbench.support.interrupts import interruptible_pool
 from bfsbench.support.machine import usable_cores
 from bfsbench.support.paths import cache_dir
 
@@ -208,10 +208,9 @@ def _build(
 ) -> Path:
     """Build a library and write its record. Returns the path of the library. The caller must hold the lock of
     the record."""
-    work = record.with_suffix(".work")
-    shutil.rmtree(work, ignore_errors=True)  # a killed process may have left this folder
-    work.mkdir()
-    try:
+    with storage.unfinished(record.with_suffix(".work")) as work:
+        shutil.rmtree(work, ignore_errors=True)  # a killed process may have left this folder
+        work.mkdir()
         headers: dict[str, str] = {}
 
         def compile_one(source: Path) -> Path:
@@ -226,7 +225,7 @@ def _build(
                 made.write_text(rewrite(made.read_text()))
             return made
 
-        with ThreadPoolExecutor(usable_cores()) as pool:
+        with interruptible_pool(usable_cores()) as pool:
             objects = list(map(str, pool.map(compile_one, sources)))
         made = work / "library.so"
         # programs that link to this library find it by this name, in any folder
@@ -236,8 +235,6 @@ def _build(
         storage.publish(made, library)
         storage.write(record, json.dumps({"library": library.name, "headers": headers}).encode())
         return library
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
 
 
 def _headers(rule: Path, source: Path, started: float) -> dict[str, str]:
@@ -356,14 +353,10 @@ def building(names: Iterable[str]) -> Iterator[None]:
     known = [name for name in dict.fromkeys(names) if (HERE / f"{name}.cpp").exists()]
     if known:
         prepare_compiler()
-    with ThreadPoolExecutor(usable_cores()) as pool:
+    with interruptible_pool(usable_cores()) as pool:
         for name in known:
             pool.submit(_built, name)
-        try:
-            yield
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        yield
 
 
 def _built(name: str) -> Path:

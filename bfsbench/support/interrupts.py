@@ -1,0 +1,70 @@
+"""Lets an interrupt end a long computation at once, and ends the program after an interrupt.
+
+Python calls the handlers of signals in the main thread, and only between two steps of the interpreter. So
+native code that runs in the main thread for minutes delays an interrupt by minutes.
+"""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import Never, TypeVar
+
+from bfsbench.support import storage
+from bfsbench.support.descendants import kill_descendants
+
+INTERRUPTED = 130
+"""The exit code of a program that was interrupted."""
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
+"""SIGINT, which Ctrl-C sends, and SIGTERM, which batch systems send to every process of a job."""
+
+_T = TypeVar("_T")
+
+
+def interruptible(work: Callable[[], _T]) -> _T:
+    """Call ``work`` in another thread, wait for it, and return its result. Raises the exceptions of ``work``.
+
+    An interrupt ends the wait at once with KeyboardInterrupt. ``work`` then goes on until it is done or the
+    process ends, and its result is dropped. If this process does not handle interrupts in Python, or if the
+    caller is not the main thread, ``work`` is called directly.
+    """
+    handled = any(callable(signal.getsignal(number)) for number in INTERRUPTS)
+    if threading.current_thread() is not threading.main_thread() or not handled:
+        return work()
+    outcome: Future[_T] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return outcome.result()
+
+
+@contextmanager
+def interruptible_pool(threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Yield a pool of threads. The end of the ``with`` block waits for them, but an interrupt does not."""
+    pool = ThreadPoolExecutor(threads)
+    try:
+        yield pool
+    except BaseException as error:
+        pool.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def leave() -> Never:
+    """End this process with the exit code INTERRUPTED, without waiting for its threads. The processes that it
+    has started are killed, and files that it has not finished are removed."""
+    for number in INTERRUPTS:
+        signal.signal(number, signal.SIG_IGN)
+    with suppress(OSError):
+        sys.stdout.flush()
+    kill_descendants()
+    storage.remove_unfinished()
+    os._exit(INTERRUPTED)
