@@ -27,6 +27,11 @@ def bfsbench(*words: str | Path, columns: int = 100, check: int | None = 0) -> C
         return commands.bfsbench(*words, cwd=Path.cwd(), check=check)
 
 
+def test_a_search_that_does_not_end_is_an_error() -> None:
+    done = bfsbench("explain", "push", *GRAPH, "--timeout", "0.001", check=1)
+    assert "has not ended after 0.001 s: raise --timeout" in done.stderr
+
+
 def read(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(path.open(newline="")))
 

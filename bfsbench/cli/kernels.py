@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
@@ -20,6 +21,7 @@ from bfsbench.cli.options import (
     EXISTING_FOLDER,
     FOLDER,
     PATH,
+    POSITIVE,
     KnobCommand,
     Sources,
     completer,
@@ -352,6 +354,13 @@ def lab_command(name: str | None, folder: Path | None, hand_ins: Path | None, st
     help="Seed of the order in which threads and blocks run. Equal seeds give equal counters.",
 )
 @click.option(
+    "--timeout",
+    default=600.0,
+    type=POSITIVE,
+    metavar="S",
+    help="Seconds after which a search or a program that has not ended is an error.",
+)
+@click.option(
     "--ceilings",
     type=PATH,
     metavar="FILE",
@@ -372,6 +381,7 @@ def explain_command(
     preset: str,
     level: int | None,
     seed: int,
+    timeout: float,
     ceilings: Path | None,
     out: Path | None,
     html: Path | None,
@@ -397,7 +407,7 @@ def explain_command(
     device = read_ceilings(ceilings or H200_CEILINGS)
     if program := _program(variants, options, arguments):
         refuse_given("dataset", "source", "grid", "block", "preset", "out")
-        counted, failures = _count_program(program, seed)
+        counted, failures = _count_program(program, seed, timeout)
         if counted:
             _explain([counted], device, level, html, style)
         else:
@@ -407,13 +417,13 @@ def explain_command(
         return
     if len(variants) == 1 and (exercise := hand_in(Path(variants[0]))):
         refuse_given("source", "grid", "block", "preset")
-        searches = [_count_hand_in(*exercise, dataset, seed)]
+        searches = [_count_hand_in(*exercise, dataset, seed, timeout)]
     else:
         chosen = chosen_variants([variant.name for variant in variants_of(names(variants, "VARIANT"))])
         if dataset is None:
             raise UsageError("name a graph: --dataset GRAPH")
         graph, points = _points(Axes(chosen, grid, block, knobs, preset), dataset, source)
-        searches = list(_count(points, graph, seed))
+        searches = list(_count(points, graph, seed, timeout))
     if out is not None:
         write_counters(out, searches)
     _explain(searches, device, level, html, style)
@@ -436,20 +446,36 @@ def _explain(
             click.echo(text)
 
 
-def _count_program(program: Program, seed: int) -> tuple[Counted | None, Sequence[str]]:
+def _count_program(program: Program, seed: int, timeout: float) -> tuple[Counted | None, Sequence[str]]:
     """Run a CUDA program whose memory accesses are counted. Returns its counters, or None if it has launched
-    no kernel. Also returns its failures."""
+    no kernel. Also returns its failures. Raises KernelError if it has not ended after ``timeout`` seconds."""
     from bfsbench.tools.explain import of_program
 
-    with built(program.sources, program.options, "counting") as built_program:
-        report = run(built_program, program.arguments, seed, quiet=False, stop=False)
+    with (
+        built(program.sources, program.options, "counting") as built_program,
+        _limited("the program", timeout),
+    ):
+        report = run(built_program, program.arguments, seed, quiet=False, stop=False, limit_s=timeout)
     click.echo()
     if not report.launches:
         return None, report.failures
     return of_program(program.sources[0].name, report.counts, report.launches), report.failures
 
 
-def _count_hand_in(exercise: Exercise, kernel: Path, dataset: str | None, seed: int) -> Counters:
+@contextmanager
+def _limited(what: str, timeout: float) -> Iterator[None]:
+    """Return a context manager that turns a TimeoutError of its ``with`` block into a KernelError."""
+    try:
+        yield
+    except TimeoutError:
+        raise KernelError(
+            f"{what} has not ended after {timeout:g} s: raise --timeout, or check whether it ever ends"
+        ) from None
+
+
+def _count_hand_in(
+    exercise: Exercise, kernel: Path, dataset: str | None, seed: int, timeout: float
+) -> Counters:
     """Run the kernel of an exercise from vertex 0, by default in the graph on which its cost is graded.
     Returns its counters."""
     from bfsbench.tools.explain import count
@@ -458,7 +484,8 @@ def _count_hand_in(exercise: Exercise, kernel: Path, dataset: str | None, seed: 
     named, *_ = graphs_named([dataset or exercise.graphs[-1]])
     graph, variant = load_parsed(named), variant_of(exercise, kernel)
     point = Point(named.locator, 0, variant.name, "cpu", None, BLOCK)
-    return in_child(lambda _step: count(point, graph, seed, variant))
+    with _limited(f"the search of {named.full_name}", timeout):
+        return in_child(lambda _step: count(point, graph, seed, variant), limit_s=timeout)
 
 
 def _points(axes: Axes, dataset: str, source: str | None) -> tuple[Graph, list[Point]]:
@@ -482,12 +509,18 @@ def _points(axes: Axes, dataset: str, source: str | None) -> tuple[Graph, list[P
     return graph, points
 
 
-def _count(points: Sequence[Point], graph: Graph, seed: int) -> Iterator[Counters]:
-    from bfsbench.tools.explain import count
-
+def _count(points: Sequence[Point], graph: Graph, seed: int, timeout: float) -> Iterator[Counters]:
     with click.progressbar(points, label="counting", file=sys.stderr) as bar:
         for point in bar:
-            yield in_child(lambda _step, point=point: count(point, graph, seed))  # type: ignore[misc]
+            with _limited(f"{point.variant} on {graph.full_name}", timeout):
+                counted = in_child(partial(_counted, point, graph, seed), limit_s=timeout)
+            yield counted
+
+
+def _counted(point: Point, graph: Graph, seed: int, _step: Callable[[], None]) -> Counters:
+    from bfsbench.tools.explain import count
+
+    return count(point, graph, seed)
 
 
 def _tables(counted: Sequence[Counted], device: Ceilings, level: int | None) -> list[Table]:

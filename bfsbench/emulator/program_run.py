@@ -206,20 +206,33 @@ def built(sources: Sequence[Path], options: Sequence[str], mode: str) -> Iterato
         yield program
 
 
-def run(program: Path, arguments: Sequence[str], seed: int, *, quiet: bool, stop: bool) -> ProgramReport:
+def run(
+    program: Path,
+    arguments: Sequence[str],
+    seed: int,
+    *,
+    quiet: bool,
+    stop: bool,
+    limit_s: float | None = None,
+) -> ProgramReport:
     """Run a program that was built to be watched or counted. Returns its report. The program's output is
     shown unless ``quiet``. If ``stop`` is true, a launch ends at its first fault.
 
-    Raises KernelError if the program ended without a report, for example by SIGKILL or by _exit.
+    Raises KernelError if the program ended without a report, for example by SIGKILL or by _exit. Raises
+    TimeoutError if the program has not ended after ``limit_s`` seconds. It is killed then.
     """
     record = program.with_suffix(".report")
     environment = os.environ | {"BFSBENCH_SEED": str(seed), "BFSBENCH_REPORT": str(record)}
     if stop:
         environment["BFSBENCH_STOP_AT_FIRST"] = "1"
     output = subprocess.DEVNULL if quiet else None
-    done = subprocess.run(
-        [str(program), *arguments], env=environment, stdout=output, stderr=output, check=False
-    )
+    command = [str(program), *arguments]
+    try:
+        done = subprocess.run(
+            command, env=environment, stdout=output, stderr=output, check=False, timeout=limit_s
+        )
+    except subprocess.TimeoutExpired:
+        raise TimeoutError from None
     if not record.exists():
         code = done.returncode
         if code < 0:
