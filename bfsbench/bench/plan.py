@@ -7,8 +7,7 @@ The choice of sources depends on a seed and the graph, not on the machine.
 from __future__ import annotations
 
 import itertools
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -179,6 +178,10 @@ class Questions:
     batches: Iterator[Batch]
 
 
+Known = Callable[[Point], Row | None]
+"""A function that returns the row that a result file has for a point (configuration), or None."""
+
+
 class Work(Protocol):
     """A protocol for the contents of a sweep: its graphs, its variants, and the points (configurations) to
     measure.
@@ -200,12 +203,12 @@ class Work(Protocol):
         variants, the graph or the device do not allow.
         """
 
-    def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        """Return the points (configurations) that a sweep would measure, without measuring them. For a graph
-        that is not in ``graphs``, sources are placeholders.
+    def planned(self, setting: Setting, known: Known = lambda point: None) -> list[Point]:
+        """Return the points (configurations) that a sweep would measure, without measuring them. Points whose
+        row ``known`` returns are left out.
 
-        If later points depend on the rows of earlier points, the list is as long as the longest possible
-        sweep.
+        For a graph that is not in ``setting.graphs``, sources are placeholders. If later points depend on the
+        rows of earlier points, the list is as long as the longest possible sweep.
         """
 
 
@@ -357,17 +360,18 @@ class Crossing:
 
     def ask(self, setting: Setting) -> Questions:
         """Return all points (configurations) of the sweep in one batch."""
-        points = self.planned(setting.graphs, setting.backend)
+        points = self.planned(setting)
         return Questions(len(points), iter([Batch(points)]))
 
-    def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        """Return the points (configurations) of the sweep, graph after graph. For a graph that is not in
-        ``graphs``, sources are placeholders, and knobs have the values of the first preset.
+    def planned(self, setting: Setting, known: Known = lambda point: None) -> list[Point]:
+        """Return the points (configurations) of the sweep, graph after graph. Points whose row ``known``
+        returns are left out. For a graph that is not in ``setting.graphs``, sources are placeholders, and
+        knobs have the values of the first preset.
 
         Raises UsageError for a source that a graph does not have, and for a graph that the family does not
-        support. For a graph that is not in ``graphs``, only its size is checked, if it is known.
+        support. For a graph that is not in ``setting.graphs``, only its size is checked, if it is known.
         """
-        points = []
+        points, graphs, backend = [], setting.graphs, setting.backend
         family = family_of(self.axes.variants)
         for named in self.graphs:
             name = named.locator
@@ -380,7 +384,7 @@ class Crossing:
                     family.require_size(named.full_name, vertices)
                 axes = replace(self.axes, preset=PRESETS[0])
                 points += plan(axes, {name: self.sources.stand_ins()}, {}, backend)
-        return list(dict.fromkeys(points))
+        return [point for point in dict.fromkeys(points) if known(point) is None]
 
 
 @dataclass(frozen=True)
@@ -410,24 +414,5 @@ class Several:
         batches = itertools.chain.from_iterable(one.batches for one in questions)
         return Questions(sum(one.total for one in questions), batches)
 
-    def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        return list(dict.fromkeys(point for work in self.works for point in work.planned(graphs, backend)))
-
-
-_POINTS_BETWEEN_LOOKS = 8
-"""The maximum number of points in a batch of ``until``, which checks the clock before each batch."""
-
-
-def until(batches: Iterator[Batch], deadline: float) -> Iterator[Batch]:
-    """Yield the points (configurations) of ``batches`` in small batches, and stop at ``deadline``.
-
-    The deadline is a time in seconds on the monotonic clock. The function checks the clock before each small
-    batch.
-    """
-    for batch in batches:
-        for start in range(0, len(batch.points), _POINTS_BETWEEN_LOOKS):
-            if time.monotonic() >= deadline:
-                return
-            part = Batch(batch.points[start : start + _POINTS_BETWEEN_LOOKS])
-            yield part
-            batch.rows.extend(part.rows)
+    def planned(self, setting: Setting, known: Known = lambda point: None) -> list[Point]:
+        return list(dict.fromkeys(point for work in self.works for point in work.planned(setting, known)))

@@ -5,6 +5,8 @@ functions make a request from their arguments and call :func:`sweep`, which noti
 A :class:`Trial` tests a search on small graphs instead of measuring it.
 """
 
+import math
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
@@ -17,8 +19,17 @@ from typing import TYPE_CHECKING
 from bfsbench.backends import GPU_BACKENDS
 from bfsbench.backends.cupti_trace import load_cupti
 from bfsbench.bench.options import Method
-from bfsbench.bench.plan import Axes, Questions, Setting, Work, plan, until
-from bfsbench.bench.worker import DeviceInfo, Graphs, Measured, Runner, Worker, run_in_turns, source_rule
+from bfsbench.bench.plan import Axes, Questions, Setting, Work, plan
+from bfsbench.bench.worker import (
+    UNDECIDED,
+    DeviceInfo,
+    Graphs,
+    Measured,
+    Runner,
+    Worker,
+    run_in_turns,
+    source_rule,
+)
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import GraphName, Progress, load, load_parsed
 from bfsbench.programs import Variant
@@ -50,6 +61,8 @@ class Output:
     def __init__(self, path: Path | None, method: Method) -> None:
         self.path = path
         self._replaced: set[Identity] = set()
+        self._most_to_decide = method.most if method.until_decided else 0
+        """Undecided points with fewer samples are measured again."""
         self._origins: Sequence[Mapping[str, str]] = ()
         """The columns that describe the devices of this run. Empty after the run has been recorded."""
         self._results: ResultWriter | None = None
@@ -90,10 +103,25 @@ class Output:
 
     def row(self, point: Point, graph: Graph) -> Mapping[str, str] | None:
         """Return the row that the file has for a point (configuration) on this graph. Returns None if the
-        file has no row that was measured with the current code.
+        file has no row, or if the point is to be measured again.
         """
-        row = self._rows.get((*point.axes().values(), graph.checksum))
-        return None if row is None or is_outdated(row, point) else row
+        return None if self.why_again(point, graph) else self._row(point, graph)
+
+    def why_again(self, point: Point, graph: Graph) -> str:
+        """Return the reason why a point (configuration) with a row in the file is to be measured again.
+        Returns an empty text if it is not, and for a point without a row.
+        """
+        row = self._row(point, graph)
+        if row is None:
+            return ""
+        if is_outdated(row, point):
+            return "of older code"
+        samples = row["search_ms_samples"].count(";") + 1
+        wants_more = self._most_to_decide > samples and UNDECIDED in row["warnings"]
+        return "undecided" if wants_more else ""
+
+    def _row(self, point: Point, graph: Graph) -> Mapping[str, str] | None:
+        return self._rows.get(_identity_of(point, graph))
 
     def append(self, measured: Measured) -> None:
         """Write the result row of a measured configuration. When this method returns, the row is on disk."""
@@ -110,8 +138,8 @@ class Output:
         self._rows[identity] = measured.row
 
     def finish(self, answers: Sequence[Mapping[str, str]]) -> Sequence[Mapping[str, str]]:
-        """Drop rows of older code if the sweep has written newer rows for their configurations. ``answers``
-        are rows of this output, which the sweep will return. Call this once, after the last row.
+        """Drop older rows if the sweep has written newer rows for their configurations. ``answers`` are rows
+        of this output, which the sweep will return. Call this once, after the last row.
 
         An interrupted sweep leaves the old and the new row of a configuration in the file, and readers use
         the later row. Returns ``answers``. If the file is rewritten, returns copies of them, because the rows
@@ -126,7 +154,10 @@ class Output:
             self._profiles.read_again()
             self._profiles.keep_only(lambda row: taken.get(_named_today(row)) in (None, row["taken_at"]))
         self._results.read_again()
-        self._results.keep_only(lambda row: row["code"] == latest.get(_identity(row), row)["code"])
+        written = {name: (row["code"], row["taken_at"]) for name, row in latest.items()}
+        self._results.keep_only(
+            lambda row: written.get(_identity(row)) in (None, (row["code"], row["taken_at"]))
+        )
         return read
 
     def check_continuity(self, graphs: Graphs, origins: Sequence[Mapping[str, str]]) -> None:
@@ -198,6 +229,11 @@ def _identity(row: Mapping[str, str]) -> Identity:
     return (*_named_today(row), row["graph_checksum"])
 
 
+def _identity_of(point: Point, graph: Graph) -> Identity:
+    """Return the key that ``_identity`` returns for the row of a point (configuration)."""
+    return (*point.axes().values(), graph.checksum)
+
+
 def _by_identity(rows: "KnownRows") -> dict[Identity, Mapping[str, str]]:
     """Return the rows by their identity, as ``_identity`` returns it. If rows have equal identities, the last
     one is kept.
@@ -237,20 +273,23 @@ class SweepRequest:
     new_runner: Callable[[str | None], Runner] = Worker
     """A function that returns a runner for a backend. The runner is not started yet. A backend of None stands
     for host programs only."""
-    deadline: float | None = None
-    """No batch of points begins after this time, in seconds on the monotonic clock."""
+    deadline: float = math.inf
+    """No point begins after this time, in seconds on the monotonic clock. Points that are measured together
+    are all measured."""
 
     def __post_init__(self) -> None:
         if self.method.resume and self.path is None:
             raise OptionError("{resume} needs the {out} it is to continue")
 
 
-@dataclass(frozen=True)
+@dataclass
 class SweepOutcome:
     rows: list[Mapping[str, str]]
     """The rows of all points in the order requested, including rows that the file had before."""
     statuses: Counter[str]
     """How many of the points measured in this sweep ended with each status."""
+    cut: bool = False
+    """True if the deadline ended the sweep before its last point."""
 
     @property
     def failed(self) -> int:
@@ -275,10 +314,11 @@ class SweepProgress:
         configurations.
         """
 
-    def batch(self, size: int, held: Sequence[Mapping[str, str]]) -> None:
+    def batch(self, size: int, held: Sequence[Mapping[str, str]], again: Mapping[str, int]) -> None:
         """Called before a batch of ``size`` configurations is measured.
 
-        ``held`` are the rows of these configurations that are in the file already.
+        ``held`` are the rows of these configurations that are in the file already. ``again`` counts the
+        configurations that have a row and are measured again, by reason.
         """
 
     def done(self, measured: Measured) -> None:
@@ -305,8 +345,7 @@ def sweep(request: SweepRequest, progress: SweepProgress | None = None) -> Sweep
             output = Output(request.path, request.method)
             stack.enter_context(closing(output))
             graphs = {graph.locator: _load(graph, shown) for graph in request.work.graphs}
-        setting = Setting(graphs, _backend(runner), runner.device.limits if runner.device else None)
-        questions = request.work.ask(setting)
+        questions = request.work.ask(_setting(graphs, runner))
         output.check_continuity(graphs, runner.origins())
         return _carry_out(questions, graphs, runner, output, request, shown)
 
@@ -328,7 +367,7 @@ def preview(request: SweepRequest) -> list[Point]:
     with _started(request) as runner:
         if request.method.resume and request.path is not None and request.path.exists():
             return _left(request, request.path, runner)
-        return request.work.planned({}, _backend(runner))
+        return request.work.planned(_setting({}, runner))
 
 
 def _left(request: SweepRequest, path: Path, runner: Runner) -> list[Point]:
@@ -339,12 +378,13 @@ def _left(request: SweepRequest, path: Path, runner: Runner) -> list[Point]:
         begun = [graph for graph in request.work.graphs if graph.full_name in output.graphs]
         graphs = {graph.locator: load_parsed(graph) for graph in begun}
         output.check_continuity(graphs, runner.origins())
-        left = []
-        for point in request.work.planned(graphs, _backend(runner)):
+
+        def known(point: Point) -> Mapping[str, str] | None:
             row = output.row(point, graphs[point.graph]) if point.graph in graphs else None
-            if row is None or (request.method.retry_failed and row["status"] != "ok"):
-                left.append(point)
-        return left
+            failed = row is not None and row["status"] != "ok"
+            return None if failed and request.method.retry_failed else row
+
+        return request.work.planned(_setting(graphs, runner), known)
 
 
 @contextmanager
@@ -368,6 +408,10 @@ def _started(request: SweepRequest) -> Iterator[Runner]:
             raise
 
 
+def _setting(graphs: Graphs, runner: Runner) -> Setting:
+    return Setting(graphs, _backend(runner), runner.device.limits if runner.device else None)
+
+
 def _backend(runner: Runner) -> str:
     return runner.device.backend if runner.device else "host"
 
@@ -386,24 +430,59 @@ def _carry_out(
     progress: SweepProgress,
 ) -> SweepOutcome:
     outcome = SweepOutcome([], Counter())
-    method, batches = request.method, questions.batches
+    method = request.method
     run = partial(run_in_turns, runner) if method.takes_turns else runner.run
     progress.begin(runner.device, questions.total)
-    if request.deadline is not None:
-        batches = until(batches, request.deadline)
-    for batch in batches:
+    for batch in questions.batches:
         rows = [output.row(point, graphs[point.graph]) for point in batch.points]
-        progress.batch(len(rows), [row for row in rows if row is not None])
         left = [point for point, row in zip(batch.points, rows, strict=True) if row is None]
-        for measured in run(left, graphs, method):
+        again = Counter(filter(None, (output.why_again(point, graphs[point.graph]) for point in left)))
+        progress.batch(len(rows), [row for row in rows if row is not None], again)
+        made: dict[Identity, Mapping[str, str]] = {}
+        for measured in _until(request.deadline, left, graphs, method, run):
             output.append(measured)
             outcome.statuses[measured.row["status"]] += 1
+            made[_identity(measured.row)] = measured.row
             progress.done(measured)
-        rows = [output.row(point, graphs[point.graph]) for point in batch.points]
-        batch.rows.extend(row for row in rows if row is not None)
+        every = zip(batch.points, rows, strict=True)
+        found = (row or made.get(_identity_of(point, graphs[point.graph])) for point, row in every)
+        batch.rows.extend(row for row in found if row is not None)
         outcome.rows.extend(batch.rows)
+        outcome.cut = len(made) < len(left)
+        if outcome.cut:
+            break
     outcome.rows[:] = output.finish(outcome.rows)
     return outcome
+
+
+def _until(
+    deadline: float,
+    points: Sequence[Point],
+    graphs: Graphs,
+    method: Method,
+    run: Callable[[Sequence[Point], Graphs, Method], Iterator[Measured]],
+) -> Iterator[Measured]:
+    """Yield the outcomes of points (configurations) from ``run``, and stop at ``deadline``, in seconds on the
+    monotonic clock.
+
+    Points that are measured together are all yielded. These are points that differ only in their sources, or
+    all points of a graph that take turns.
+    """
+    if time.monotonic() >= deadline:
+        return
+    together = {
+        _identity_of(point, graphs[point.graph]): (
+            point.graph if method.takes_turns else replace(point, source=None)
+        )
+        for point in points
+    }
+    pending = Counter(together.values())
+    for measured in run(points, graphs, method):
+        yield measured
+        group = together[_identity(measured.row)]
+        pending[group] -= 1
+        if not pending[group] and time.monotonic() >= deadline:
+            return
 
 
 SHAPES = (

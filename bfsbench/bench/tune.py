@@ -22,7 +22,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from bfsbench.backends.base import Limits
-from bfsbench.bench.plan import Axes, Batch, Questions, Setting, SourceChoice, blocks_of, check_axes
+from bfsbench.bench.plan import Axes, Batch, Known, Questions, Setting, SourceChoice, blocks_of, check_axes
 from bfsbench.rows.point import KnobValue, Point
 from bfsbench.support.errors import OptionError, ToolchainError, UsageError
 from bfsbench.variants import find, find_family
@@ -31,7 +31,6 @@ from bfsbench.variants.base import Knob, Variant
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
-    from bfsbench.graphs.graph import Graph
     from bfsbench.graphs.load import GraphName
 
 BLOCKS = (32, 64, 128, 256, 512, 1024)
@@ -396,20 +395,32 @@ class Tuning:
         confirmed = len(self.chosen) - len(compared)
         return Questions(min(total, self.points or total) + confirmed, self._batches())
 
-    def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        """Return points (configurations with sources), to show how many points the tuning may measure.
+    def planned(self, setting: Setting, known: Known = lambda point: None) -> list[Point]:
+        """Return points (configurations with sources), to show how many points the tuning may still measure.
 
-        The strategy chooses points by measured times, which are not known yet. So the list contains the first
-        points of the space instead, at most ``self.points``. Further points stand for the sources from which
-        only the fastest configuration is measured. Grids or blocks that are not given count as one value.
+        The strategy chooses points by measured times. As long as ``known`` has the rows of these points, the
+        tuning is repeated from the rows, without measuring. The next points stand for all points that are
+        left. They are the first points of the space, at most ``self.points``. Further points stand for the
+        sources from which only the fastest configuration is measured.
         """
-        launches = replace(self.axes, grids=self.axes.grids or [None], blocks=self.axes.blocks or [None])
-        space = Space.of(launches, self.graph.locator, {}, backend)
-        sources = self.sources.choose(graphs[self.graph.locator]) if graphs else self.sources.stand_ins()
+        graph = setting.graphs.get(self.graph.locator)
+        sources = self.sources.stand_ins() if graph is None else self.sources.choose(graph)
         few = sources[: self.compared_from]
+        space = Space.of(with_launches(self.axes, setting.limits), self.graph.locator, {}, setting.backend)
         points = (space.point(configuration, source) for configuration in space.all() for source in few)
         confirmed = [space.point(space.first, source) for source in sources[len(few) :]]
-        return [*itertools.islice(points, self.points), *confirmed]
+        every = [*itertools.islice(points, self.points), *confirmed]
+        if graph is None:
+            return every
+        repeated, measured = replace(self, took={}), 0
+        for batch in repeated.ask(setting).batches:
+            rows = {point: row for point in batch.points if (row := known(point)) is not None}
+            if len(rows) < len(batch.points):
+                left = [point for point in batch.points if point not in rows]
+                return left if repeated.took else every[measured + len(rows) :]
+            batch.rows.extend(rows.values())
+            measured += len(rows)
+        return []
 
     def _batches(self) -> Iterator[Batch]:
         strategies: dict[str, Strategy] = {

@@ -84,6 +84,7 @@ class SweepDisplay(Display, SweepProgress):
         super().__init__(BarColumn(bar_width=10), said, console=console, expand=True)
         self._path = path
         self._total = self._count = self._failed = 0
+        self._said_again = False
         self._by_worker: Counter[str] = Counter()
 
     def __enter__(self) -> Self:
@@ -102,7 +103,11 @@ class SweepDisplay(Display, SweepProgress):
         self._task = self.bars.add_task(f"0/{total}", total=total)
         self.bars.start()
 
-    def batch(self, size: int, held: Sequence[Mapping[str, str]]) -> None:
+    def batch(self, size: int, held: Sequence[Mapping[str, str]], again: Mapping[str, int]) -> None:
+        if again and not self._said_again:
+            self._said_again = True  # a tuning has a batch per point, which need no line each
+            which = ", ".join(f"{number} {why}" if size > 1 else why for why, number in again.items())
+            self.print(f"rows in {self._path} are replaced, because their points are measured again: {which}")
         if held and size == self._total:
             failed = sum(row["status"] != "ok" for row in held)
             said = f"{len(held)} of {size} points are in {self._path} already"
@@ -116,10 +121,7 @@ class SweepDisplay(Display, SweepProgress):
         self._count += 1
         ok = row["status"] == "ok"
         self._failed += not ok
-        searched = (row["graph"], with_aliases(row["variant"]), row["grid"], row["block"], row["knobs"])
-        what = " ".join(filter(None, searched))
-        mark = " emulated" if row["backend"] == "cpu" else ""
-        came = f"{float(row['search_ms']):.3f} ms{mark}" if ok else f"{row['status']}: {row['reason']}"
+        what, came = searched(row), came_to(row)
         if self.is_live:
             failed = f"{self._failed} failed; " if self._failed else ""
             said = f"{self._count}/{self._total} {self._pace()}; {failed}{came}, {what}"
@@ -139,6 +141,19 @@ class SweepDisplay(Display, SweepProgress):
             pace += f" ({', '.join(f'{n / minutes:.0f}' for _, n in sorted(self._by_worker.items()))})"
         left = (self._total - self._count) * minutes / self._count
         return pace + (f", {left:.0f} min left" if left >= 1 else f", {60 * left:.0f} s left" if left else "")
+
+
+def searched(row: Mapping[str, str]) -> str:
+    """Return a text that names the configuration of a result row."""
+    named = (row["graph"], with_aliases(row["variant"]), row["grid"], row["block"], row["knobs"])
+    return " ".join(filter(None, named))
+
+
+def came_to(row: Mapping[str, str]) -> str:
+    """Return the time of a result row as text, or the reason why it has no time."""
+    mark = " emulated" if row["backend"] == "cpu" else ""
+    ok = row["status"] == "ok"
+    return f"{float(row['search_ms']):.3f} ms{mark}" if ok else f"{row['status']}: {row['reason']}"
 
 
 class FetchDisplay(Display):

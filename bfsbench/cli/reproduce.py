@@ -2,7 +2,6 @@
 
 import importlib.util
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from bfsbench.bench.options import Method
 from bfsbench.bench.plan import Several
 from bfsbench.bench.sweep import preview
 from bfsbench.cli.options import FOLDER, PATH, POSITIVE, KnobCommand, completer, measuring_options, rendered
-from bfsbench.cli.sweeps import carry_out_points, print_plan, request
+from bfsbench.cli.sweeps import carry_out_points, deadline_in, print_plan, request
 from bfsbench.experiments import bundled, find, graph500
 from bfsbench.experiments.declaration import Experiment
 from bfsbench.experiments.graph500 import LARGEST_SCALE, NUM_SOURCES, SMALLEST_SCALE
@@ -126,13 +125,13 @@ def reproduce_command(
     ]
     searches = split_list(variant or "")
     reduced = [reduced_to(experiment, searches, tune) for experiment in experiments]
-    deadline = None if minutes is None else time.monotonic() + 60 * minutes
+    deadline = deadline_in(minutes)
     complete = True
     for experiment, smaller, choices in zip(experiments, reduced, chosen, strict=True):
-        if dry_run and not rows:
-            _print_plan(smaller, choices, measuring)
-            continue
         path = out / f"{experiment.name}.csv"
+        if dry_run and not rows:
+            _print_plan(smaller, choices, measuring, path)
+            continue
         if not rows:
             complete &= _measure(smaller, choices, measuring, path, deadline)
         files = list(rows) or ([path] if path.exists() else [])
@@ -233,7 +232,7 @@ def _chosen(
 
 
 def _measure(
-    experiment: Experiment, choices: list[Choice], measuring: Method, path: Path, deadline: float | None
+    experiment: Experiment, choices: list[Choice], measuring: Method, path: Path, deadline: float
 ) -> bool:
     """Measure an experiment until the deadline, in seconds on the monotonic clock. The rows go to ``path``.
 
@@ -243,17 +242,22 @@ def _measure(
     method = replace(measuring, profile=experiment.profile)
     complete = True
     for work in works_of(experiment, choices):
-        complete &= carry_out_points(replace(request(method, work, path), deadline=deadline), out=path.parent)
+        asked = replace(request(method, work, path), deadline=deadline)
+        outcome = carry_out_points(asked, out=path.parent)
+        complete &= not outcome.failed
         method = replace(method, resume=True)
-        if deadline is not None and time.monotonic() >= deadline:
-            click.echo("the time is over: --resume continues", err=True)
+        if outcome.cut:
             break
     return complete
 
 
-def _print_plan(experiment: Experiment, choices: list[Choice], measuring: Method) -> None:
+def _print_plan(experiment: Experiment, choices: list[Choice], measuring: Method, path: Path) -> None:
+    """Print the points (configurations) to measure and their expected time. With ``measuring.resume``, points
+    that have a row in the file at ``path`` are left out.
+    """
     work = Several(works_of(experiment, choices))
-    points = preview(request(measuring, work, None)) if work.works else []
+    method = replace(measuring, profile=experiment.profile)
+    points = preview(request(method, work, path)) if work.works else []
     click.echo(f"{experiment.name}: {experiment.title}\n")
     print_plan(points, measuring.repeats)
     seconds, guessed = expected_seconds(points, RESULTS)

@@ -1,15 +1,18 @@
 """Define the commands ``run`` and ``tune``, and functions for all commands that measure."""
 
 import json
+import math
 import re
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import product
@@ -44,8 +47,26 @@ from bfsbench.reports import summary, warnings
 from bfsbench.reports.levels import read_levels
 from bfsbench.rows.point import KnobValue, Point, row_name
 from bfsbench.rows.results import OTHER_SUFFIXES, table
-from bfsbench.support.errors import ToolchainError, UsageError, plural
+from bfsbench.support.errors import ToolchainError, UsageError, plural, printable
+from bfsbench.support.interrupts import INTERRUPTED
 from bfsbench.variants import all_families, family_of, find, find_family, with_aliases
+
+
+class Failures(SweepProgress):
+    """A progress display that prints nothing but points that failed, one line each on stderr."""
+
+    def batch(self, size: int, held: Sequence[Mapping[str, str]], again: Mapping[str, int]) -> None:
+        for row in held:
+            self._print(row, " (--retry-failed measures it again)")
+
+    def done(self, measured: Measured) -> None:
+        self._print(measured.row)
+
+    def _print(self, row: Mapping[str, str], hint: str = "") -> None:
+        from bfsbench.cli.progress import came_to, searched
+
+        if row["status"] != "ok":
+            click.echo(printable(f"{searched(row)}: {came_to(row)}{hint}"), err=True)
 
 
 class JsonLines(SweepProgress):
@@ -54,8 +75,8 @@ class JsonLines(SweepProgress):
     def begin(self, device: DeviceInfo | None, total: int) -> None:
         self._print("begin", points=total, backend=device.backend if device else "host")
 
-    def batch(self, size: int, held: Sequence[Mapping[str, str]]) -> None:
-        self._print("batch", points=size, held=len(held))
+    def batch(self, size: int, held: Sequence[Mapping[str, str]], again: Mapping[str, int]) -> None:
+        self._print("batch", points=size, held=len(held), again=sum(again.values()))
 
     def done(self, measured: Measured) -> None:
         self._print("point", worker=measured.worker, **measured.row)
@@ -77,6 +98,11 @@ def request(method: Method, work: Work, path: Path | None) -> SweepRequest:
     certificates, and ToolchainError if Dask is not installed.
     """
     return SweepRequest(work, method, path, runner_maker(method, partial(click.echo, err=True)))
+
+
+def deadline_in(minutes: float | None) -> float:
+    """Return the time in ``minutes`` from now, in s on the monotonic clock. None stands for no limit."""
+    return math.inf if minutes is None else time.monotonic() + 60 * minutes
 
 
 def result_file(method: Method, out: Path | None, command: str) -> Path | None:
@@ -107,23 +133,34 @@ def carry_out(
         with nullcontext(progress) if progress else SweepDisplay(request.path) as display:
             return sweep(request, display)
     except KeyboardInterrupt:
-        begun = request.path is not None and request.path.exists()
-        again = f": continue with --resume --out {out or request.path}" if begun else ""
-        click.echo(f"bfsbench: interrupted{again}", err=True)
-        raise SystemExit(130) from None
+        _say_how_to_continue("interrupted", request, out)
+        raise SystemExit(INTERRUPTED) from None
+
+
+def _say_how_to_continue(what: str, request: SweepRequest, out: Path | None) -> None:
+    begun = request.path is not None and request.path.exists()
+    again = f": continue with --resume --out {shlex.quote(str(out or request.path))}" if begun else ""
+    click.echo(f"bfsbench: {what}{again}", err=True)
 
 
 def carry_out_points(
     request: SweepRequest, progress: SweepProgress | None = None, out: Path | None = None
-) -> bool:
-    """Run a sweep, as ``carry_out`` does. Returns True if all points (configurations) have a time.
+) -> SweepOutcome:
+    """Run a sweep, and return its outcome, as ``carry_out`` does. If the deadline ended the sweep, the last
+    line on stderr says how to continue it.
 
     Without ``progress``, shows a display, the best result of each search on each graph, and the points that
     failed.
     """
     outcome = carry_out(request, progress, out)
-    if progress:
-        return not outcome.failed
+    if not progress:
+        _print_outcome(request, outcome)
+    if outcome.cut:
+        _say_how_to_continue("the time is over", request, out)
+    return outcome
+
+
+def _print_outcome(request: SweepRequest, outcome: SweepOutcome) -> None:
     if outcome.rows:
         levels = None if request.path is None else read_levels([request.path])
         click.echo(rendered(summary(table(outcome.rows), levels)))
@@ -132,9 +169,9 @@ def carry_out_points(
     for line in [*_decisions(outcome.rows)] if request.method.until_decided else []:
         click.echo(line, err=True)
     came = ", ".join(f"{count} {status}" for status, count in sorted(outcome.statuses.items()))
-    measured = plural(outcome.statuses.total(), "point")
-    click.echo(f"{measured}: {came or 'nothing left to do'}; see 'bfsbench report {request.path}'", err=True)
-    return not outcome.failed
+    came = came or ("none measured" if outcome.cut else "nothing left to do")
+    see = f"; see 'bfsbench report {request.path}'" if outcome.rows and request.path else ""
+    click.echo(f"{plural(outcome.statuses.total(), 'point')}: {came}{see}", err=True)
 
 
 def _decisions(rows: Iterable[Mapping[str, str]]) -> Iterable[str]:
@@ -204,7 +241,7 @@ def sanitize(tool: str, words: Sequence[str]) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         command = [program, "--tool", tool, "--target-processes", "all", "--log-file", f"{folder}/%p.log"]
         sweep = [sys.executable, "-m", "bfsbench", *_without_sanitizer(words)]
-        once = ["--repeats", "1", "--out", f"{folder}/rows.csv"]
+        once = ["--repeats", "1", "--quiet", "--out", f"{folder}/rows.csv"]
         done = subprocess.run([*command, *sweep, *once], check=False)
         logs = [path.read_text(errors="replace") for path in sorted(Path(folder).glob("*.log"))]
     if done.returncode not in (0, 1) or not logs:
@@ -268,8 +305,9 @@ def findings(log: str) -> Iterable[str]:
 @source_options("Seed that chooses the sources.")
 @measuring_options()
 @out_option("run")
+@click.option("--minutes", type=POSITIVE, metavar="M", help="Begin no point after M minutes.")
 @click.option("--dry-run", is_flag=True, help="Only print what would be measured.")
-@click.option("--quiet", is_flag=True, help="Show errors only.")
+@click.option("--quiet", is_flag=True, help="Show only errors and points that failed.")
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON per event.")
 @click.option(
     "--sanitizer",
@@ -286,6 +324,7 @@ def run_command(
     sources: Sources,
     measuring: Method,
     out: Path | None,
+    minutes: float | None,
     dry_run: bool,
     quiet: bool,
     as_json: bool,
@@ -296,19 +335,20 @@ def run_command(
 
     Each combination is a point. It runs once, and its answer is checked by a sequential search or by SciPy.
     Then it is timed --repeats times. Each point becomes a row of the result file as soon as it is measured.
-    Points that fail become rows that say why, and the exit code is then 1. A LIST has commas, and may contain
-    the ranges FIRST:LAST:xFACTOR and FIRST:LAST:+STEP. Knobs have options of their own.
+    Points that fail become rows that say why, and the exit code is then 1. After an interrupt or --minutes it
+    is 130. A LIST has commas, and may contain the ranges FIRST:LAST:xFACTOR and FIRST:LAST:+STEP.
     """
+    deadline = deadline_in(minutes)
     if as_json and (quiet or dry_run):
         raise UsageError(f"{'--quiet' if quiet else '--dry-run'} and --json exclude each other")
-    progress = JsonLines() if as_json else SweepProgress() if quiet else None
+    progress = JsonLines() if as_json else Failures() if quiet else None
     chosen = chosen_variants(names(variants, "--variant"), family)
     problem = family_of(chosen)
     choice = sources.choice(problem)
     if measuring.profile and not problem.profile:
         raise UsageError(f"--profile measures the steps of a run; {problem.title} have none")
     work = Crossing(graphs_named(datasets), Axes(chosen, grid, block, knobs, preset), choice)
-    asked = request(measuring, work, result_file(measuring, out, "run"))
+    asked = replace(request(measuring, work, result_file(measuring, out, "run")), deadline=deadline)
     if sanitizer:
         if not sanitize(sanitizer, sys.argv[1:]):
             raise SystemExit(1)
@@ -318,8 +358,10 @@ def run_command(
             print_memory(work.graphs, points)
         else:
             click.echo("nothing left to do")
-    elif not carry_out_points(asked, progress):
-        raise SystemExit(1)
+    else:
+        outcome = carry_out_points(asked, progress)
+        if outcome.cut or outcome.failed:
+            raise SystemExit(INTERRUPTED if outcome.cut else 1)
 
 
 @click.command(cls=KnobCommand)

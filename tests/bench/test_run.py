@@ -1,6 +1,7 @@
 """``bfsbench run`` as a user runs it: its arguments, files and exit codes."""
 
 import json
+import math
 import os
 import random
 import signal
@@ -8,11 +9,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from bfsbench.rows.columns import AXES
-from bfsbench.rows.results import axes_of, read_rows
+from bfsbench.rows.results import axes_of, csv_line, read_rows
 from tests.commands import Completed, bfsbench, bfsbench_with
 from tests.parameters import some
 from tests.waiting import wait_until
@@ -42,6 +44,12 @@ def measured_faulty(*words: str, cwd: Path) -> list[dict[str, str]]:
     """Run a sweep in which points fail. Returns all rows of its file."""
     run_faulty(*words, cwd=cwd, check=1)
     return read_rows(cwd / "r.csv")
+
+
+def change(path: Path, changes: dict[str, dict[str, str]]) -> None:
+    """Change the rows of variants in a result file. ``changes`` has the new values by variant and column."""
+    rows = [row | changes.get(row["variant"], {}) for row in read_rows(path)]
+    path.write_bytes(b"".join(map(csv_line, [rows[0], *(row.values() for row in rows)])))
 
 
 def test_a_sweep_makes_a_verified_row_for_every_combination(tmp_path: Path) -> None:
@@ -403,17 +411,56 @@ def test_a_quiet_sweep_prints_errors_only(tmp_path: Path) -> None:
     assert "r.csv exists" in run("--dataset", LATTICE, "--quiet", cwd=tmp_path, check=2).stderr
 
 
+def test_a_quiet_sweep_prints_points_that_fail(tmp_path: Path) -> None:
+    words = ("--dataset", LATTICE, "--variant", "lies,push", "--quiet")
+    done = run_faulty(*words, cwd=tmp_path, check=1)
+    (line,) = done.stderr.splitlines()
+    assert "lies" in line and "wrong: " in line and done.stdout == ""
+    again = run_faulty(*words, "--resume", cwd=tmp_path, check=1)
+    assert again.stderr == f"{line} (--retry-failed measures it again)\n"
+
+
+def test_a_sweep_whose_time_is_over_says_how_to_continue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time is over after the first search. Its sources are measured together, so both have rows."""
+    words = ("--dataset", LATTICE, "--variant", "cpu_queue,cpu_parallel", "--sources", "2", "--minutes", "9")
+    moments = iter([0.0, math.inf])
+    monkeypatch.setattr("bfsbench.bench.sweep.time", SimpleNamespace(monotonic=lambda: next(moments)))
+    done = run(*words, cwd=tmp_path, check=130)
+    assert done.stderr.splitlines()[-1] == "bfsbench: the time is over: continue with --resume --out r.csv"
+    assert [row["variant"] for row in read_rows(tmp_path / "r.csv")] == ["cpu_queue"] * 2
+    monkeypatch.undo()
+    run(*words, "--resume", cwd=tmp_path)
+    assert len(read_rows(tmp_path / "r.csv")) == 4
+
+
+def test_resuming_says_which_rows_are_replaced(tmp_path: Path) -> None:
+    words = ("--dataset", LATTICE, "--variant", "cpu_queue,cpu_parallel", "--until-decided")
+    changes = {"cpu_queue": {"code": "0" * 16}, "cpu_parallel": {"warnings": "undecided: take more samples"}}
+    run(*words, "--max-samples", "6", cwd=tmp_path)
+    change(tmp_path / "r.csv", changes)
+    assert "1 point, each" in run(*words, "--max-samples", "6", "--resume", "--dry-run", cwd=tmp_path).stdout
+    words = (*words, "--max-samples", "7", "--resume")
+    assert "2 points, each" in run(*words, "--dry-run", cwd=tmp_path).stdout
+    done = run(*words, cwd=tmp_path)
+    assert "are measured again: 1 of older code, 1 undecided" in done.stderr
+    rows = read_rows(tmp_path / "r.csv")
+    assert len(rows) == 2 and rows[0]["code"] != "0" * 16
+    assert "are measured again" not in run(*words, cwd=tmp_path).stderr
+
+
 def test_a_sweep_prints_its_events_as_lines_of_json(tmp_path: Path) -> None:
     words = ("--dataset", LATTICE, "--variant", "push,cpu_queue", "--json")
     done = run(*words, cwd=tmp_path)
     begin, batch, *points = map(json.loads, done.stdout.splitlines())
     assert begin == {"event": "begin", "points": 2, "backend": "cpu"}
-    assert batch == {"event": "batch", "points": 2, "held": 0}
+    assert batch == {"event": "batch", "points": 2, "held": 0, "again": 0}
     rows = read_rows(tmp_path / "r.csv")
     for point, row in zip(points, rows, strict=True):
         assert {name: point.get(name, "") for name in row} == row and point["event"] == "point"
     again = run(*words, "--resume", cwd=tmp_path).stdout.splitlines()
-    assert json.loads(again[-1]) == {"event": "batch", "points": 2, "held": 2}
+    assert json.loads(again[-1]) == {"event": "batch", "points": 2, "held": 2, "again": 0}
 
 
 def test_a_dry_run_does_not_make_the_graph(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from bfsbench.backends.base import Limits
-from bfsbench.bench.plan import Axes, Batch, Setting, SourceChoice, check_axes, plan, until
+from bfsbench.bench.plan import Axes, Setting, SourceChoice, check_axes, plan
 from bfsbench.bench.tune import (
     Space,
     Strategy,
@@ -142,12 +142,17 @@ def test_settings_are_compared_from_one_source_and_the_fastest_measured_from_all
     assert questions.total == 6
 
 
-def test_no_point_begins_after_the_deadline() -> None:
-    points = [Point(GRAPH, source, "push", "cpu", None, 64, ()) for source in range(20)]
-    asked: list[Point] = []
-    for deadline in (time.monotonic() + 1e3, time.monotonic()):
-        answered(until(iter([Batch(points)]), deadline), lambda point: asked.append(point) or point.axes())
-    assert asked == points
+def test_a_preview_counts_the_grids_and_blocks_to_try_and_the_rows_of_the_file() -> None:
+    named = resolve("path(n=9)")
+    axes = Axes([find("virtual_warp")], [], [], {"W_SZ": [4]})
+    work = Tuning(named, axes, SourceChoice((2, 3, 4), 0, 0), "restarts", points=8, compared_from=2)
+    assert len(work.planned(Setting({}, "cpu", LIMITS))) == 8 + 1
+    setting = Setting({named.locator: load("path(n=9)")}, "cpu", LIMITS)
+    bench, asked = Bench(), list[Point]()
+    answered(work.ask(setting).batches, lambda point: asked.append(point) or bench.make_row(point))
+    for count in range(8 + 2):
+        known = dict(zip(asked[:count], bench.rows, strict=False))
+        assert len(work.planned(setting, known.get)) == 9 - count
 
 
 def test_optuna_begins_where_run_would() -> None:

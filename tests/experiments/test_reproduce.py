@@ -71,6 +71,13 @@ def test_every_experiment_can_be_planned_and_says_how_long_it_takes(tmp_path: Pa
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_dry_run_counts_what_is_left(mine: Path, tmp_path: Path) -> None:
+    words = (str(mine), "--stand-ins", "--graph", "streets", "--resume")
+    assert "3 points, each" in tiny(*words, "--dry-run", cwd=tmp_path).stdout
+    tiny(*words, "--variant", "cpu_queue", cwd=tmp_path)
+    assert "2 points, each" in tiny(*words, "--dry-run", cwd=tmp_path).stdout
+
+
 def test_a_dry_run_names_missing_graphs_and_plans_the_rest(mine: Path, tmp_path: Path) -> None:
     done = tiny(str(mine), "--dry-run", cwd=tmp_path)
     assert "bfsbench fetch soc-Slashdot0811" in done.stderr
