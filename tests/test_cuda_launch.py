@@ -5,8 +5,10 @@ import gc
 import struct
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,6 +46,23 @@ def device(
     device = made_up_drivers.opened(request.param, kept, monkeypatch, tmp_path)
     yield device
     device.close()
+
+
+@pytest.mark.parametrize("backend", [*GPU_BACKENDS, "auto"])
+def test_a_gpu_that_is_too_old_is_replaced_only_if_the_backend_is_auto(
+    backend: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    identity = SimpleNamespace(name="Tesla P100", compute_capability=(6, 0))
+    driver = SimpleNamespace(identity=identity, backend="cuda", close=lambda: None)
+    monkeypatch.setattr("bfsbench.backends._driver", lambda name: driver)
+    why = "Tesla P100 has compute capability 6.0, but kernels need 7.5 or later"
+    if backend == "auto":
+        with closing(open_device(backend)) as device:
+            assert device.backend == "cpu"
+        assert caplog.messages == [f"bfsbench: {why}: kernels run in the emulator"]
+    else:
+        with pytest.raises(UsageError, match=why):
+            open_device(backend)
 
 
 @pytest.fixture

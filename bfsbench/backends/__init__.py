@@ -3,13 +3,16 @@ this machine's CPU."""
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
-from bfsbench.support.errors import DeviceError, ToolchainError, UsageError
+from bfsbench.support.errors import DeviceError, ToolchainError, UnsupportedDeviceError, UsageError
 
 if TYPE_CHECKING:
     from bfsbench.backends.base import Device
     from bfsbench.backends.cuda import Driver
+
+_LOG = logging.getLogger(__name__)
 
 GPU_BACKENDS = ("cuda", "cuda-core")
 """The backends that run kernels on a GPU. ``cuda`` uses PyCUDA and nvcc, and ``cuda-core`` uses NVIDIA's
@@ -22,8 +25,8 @@ def open_device(backend: str, schedule_seed: int = 0) -> Device:
     the first GPU backend that works is used, or ``cpu`` if none works.
 
     ``schedule_seed`` determines the order in which the backend ``cpu`` runs threads and blocks. Raises
-    UsageError if the backend is unknown or not available. Raises UsageError also if the GPU is too old for
-    the kernels, even if ``backend`` is ``auto``.
+    UsageError if the backend is unknown or not available, or if the GPU is too old for the kernels. If
+    ``backend`` is ``auto`` and the GPU is too old, a warning is logged, and the device is ``cpu``.
     """
     if backend not in BACKENDS:
         raise UsageError(f"unknown backend '{backend}': choose from {', '.join(BACKENDS)}")
@@ -32,6 +35,11 @@ def open_device(backend: str, schedule_seed: int = 0) -> Device:
             from bfsbench.backends.cuda import CudaDevice
 
             return CudaDevice(_driver(name))
+        except UnsupportedDeviceError as error:
+            if backend != "auto":
+                raise
+            _LOG.warning("bfsbench: %s: kernels run in the emulator", error)
+            break
         except (ImportError, DeviceError, ToolchainError) as error:
             if backend != "auto":
                 raise UsageError(f"no CUDA device can be used ({error}): see 'bfsbench doctor'") from error

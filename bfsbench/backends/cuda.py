@@ -38,7 +38,7 @@ from bfsbench.support.errors import (
     KernelError,
     LaunchError,
     ToolchainError,
-    UsageError,
+    UnsupportedDeviceError,
 )
 from bfsbench.support.gpu_memory import DeviceArray, Memory, call
 from bfsbench.support.paths import KERNEL_HEADERS
@@ -424,7 +424,7 @@ class CudaModule:
 
 class CudaDevice:
     """The first visible GPU. Implements :class:`bfsbench.backends.base.Device`. The constructor raises
-    UsageError if kernels cannot run on the GPU."""
+    UnsupportedDeviceError if kernels cannot run on the GPU."""
 
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
@@ -432,7 +432,7 @@ class CudaDevice:
         if reason := unsupported(driver.identity.compute_capability):
             name = driver.identity.name
             driver.close()
-            raise UsageError(f"{name} has {reason}: use --backend cpu")
+            raise UnsupportedDeviceError(f"{name} has {reason}")
         self.limits = Limits(
             memory=driver.identity.memory,
             blocks_per_cluster=_blocks_per_cluster(driver.identity.compute_capability),

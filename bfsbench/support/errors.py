@@ -86,6 +86,10 @@ def spelt(text: str, spell: Callable[[str], str], /, **values: object) -> str:
     return re.sub(r"\{(\w+)\}", lambda at: str(values[at[1]] if at[1] in values else spell(at[1])), text)
 
 
+class UnsupportedDeviceError(UsageError):
+    """Raised if a GPU is too old for the kernels."""
+
+
 class InputError(UsageError):
     """Raised if a file is missing, unreadable or malformed, or if it differs from its published checksum or
     counts."""
