@@ -177,7 +177,8 @@ def compare(
     found = points.compare(*_selected(*sides, graphs, variants, backends), threshold / 100)
     if not found.points:
         emulated = " (rows of emulated kernels are never compared)" if found.num_emulated else ""
-        raise UsageError(f"no point is both in {found.a.name} and in {found.b.name}{emulated}")
+        why = f": {'; '.join(found.warnings)}" if found.warnings else ""
+        raise UsageError(f"no point is both in {found.a.name} and in {found.b.name}{emulated}{why}")
     if found.differences and not allow_different:
         reason = "not comparable: {listed}; {allow_different} compares them anyway"
         raise OptionError(reason, listed="; ".join(found.differences))

@@ -72,6 +72,15 @@ def test_rows_from_before_a_knob_have_its_default(tmp_path: Path) -> None:
     assert [(p["verdict"], p["b_ms"]) for p in found["points"]["rows"]] == [("faster", 0.5)]
 
 
+def test_points_that_do_not_pair_because_of_a_knob_are_named(tmp_path: Path) -> None:
+    """Here, a default has changed between A and B."""
+    before = [steady(1.0, variant="same"), steady(1.0, variant="virtual_warp", knobs="W_SZ=8")]
+    after = [steady(1.0, variant="same"), steady(1.0, variant="virtual_warp", knobs="W_SZ=16")]
+    why = "1 point of virtual_warp without a partner, because W_SZ is 8 in A and 16 in B"
+    assert why in run(*sides(tmp_path, before, after)).stdout
+    assert why in refused(run(*sides(tmp_path, before[1:], after[1:])))
+
+
 def test_every_verdict(files: tuple[Path, Path]) -> None:
     result = run(*files, "--format", "json")
     assert result.exit_code == 1

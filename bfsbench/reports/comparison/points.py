@@ -14,7 +14,7 @@ import re
 import statistics
 import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -43,7 +43,7 @@ from bfsbench.reports.comparison.evidence import (
 from bfsbench.rows.columns import AXES, NUMERIC
 from bfsbench.rows.point import knob_values
 from bfsbench.rows.results import axes_of, parse_rows, read_rows, result_files
-from bfsbench.support.errors import InputError, UsageError
+from bfsbench.support.errors import InputError, UsageError, plural
 from bfsbench.variants import all_variants
 
 if TYPE_CHECKING:
@@ -296,7 +296,7 @@ def compare(a: Side, b: Side, threshold: float) -> Comparison:
         [axes for axes in rows_a if axes not in rows_b],
         [axes for axes in rows_b if axes not in rows_a],
         _differences(rows, _method),
-        _differences(rows, _circumstances),
+        [*_differences(rows, _circumstances), *_other_knobs(rows_a, rows_b)],
         sum(row["backend"] == EMULATED for side in (a, b) for row in side.rows),
         noise,
         {name: detected(_evidence(pairs, name), share, threshold) for name, share in noise.items()},
@@ -473,6 +473,38 @@ def _differences(pairs: Sequence[tuple[list[Row], list[Row]]], facts: Facts) -> 
         f"{name} differs at {len(sets)} of {len(pairs)} points ({_listed(name, set().union(*sets))})"
         for name, sets in differing.items()
     ]
+
+
+def _other_knobs(rows_a: Collection[tuple[str, ...]], rows_b: Collection[tuple[str, ...]]) -> Iterator[str]:
+    """Yields one line for each variant with points that do not pair only because their knobs differ, as after
+    a change of a default. The arguments have the configurations of both sides, as values of AXES."""
+    variant, knobs = AXES.index("variant"), AXES.index("knobs")
+    sides: list[dict[tuple[str, ...], set[str]]] = [defaultdict(set), defaultdict(set)]
+    for side, rows, others in zip(sides, (rows_a, rows_b), ({*rows_b}, {*rows_a}), strict=True):
+        for axes in rows:
+            if axes not in others:
+                side[axes[:knobs] + axes[knobs + 1 :]].add(axes[knobs])
+    found: dict[str, list[tuple[set[str], set[str]]]] = defaultdict(list)
+    for shape in sides[0].keys() & sides[1].keys():
+        found[shape[variant]].append((sides[0][shape], sides[1][shape]))
+    for name, pairs in sorted(found.items()):
+        a, b = (_values_of_knobs(set().union(*(pair[side] for pair in pairs))) for side in (0, 1))
+        differing = sorted(knob for knob in a.keys() | b.keys() if a.get(knob) != b.get(knob))
+        texts = (f"{knob} is {_told(a, knob)} in A and {_told(b, knob)} in B" for knob in differing)
+        yield f"{plural(len(pairs), 'point')} of {name} without a partner, because {', '.join(texts)}"
+
+
+def _values_of_knobs(texts: Iterable[str]) -> dict[str, set[str]]:
+    """Returns all values of each knob in these texts of the column ``knobs``."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for text in texts:
+        for knob, value in knob_values(text).items():
+            found[knob].add(value)
+    return found
+
+
+def _told(values: Mapping[str, set[str]], knob: str) -> str:
+    return ", ".join(sorted(values.get(knob, ()))) or "absent"
 
 
 def _listed(name: str, values: Iterable[str]) -> str:
