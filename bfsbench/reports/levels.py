@@ -12,6 +12,7 @@ from bfsbench.reports.rows import Results
 from bfsbench.reports.table import Table
 from bfsbench.rows.columns import AXES, PROFILE_COLUMNS
 from bfsbench.rows.results import LEVELS_SUFFIX, result_files
+from bfsbench.support.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,12 +24,15 @@ def read_levels(paths: Iterable[Path | str]) -> pd.DataFrame:
 
     The frame is empty if there are no profiles. Its columns are ``PROFILE_COLUMNS``, then the columns of
     families of problems, then ``file``. Columns of numbers are float64, with NaN for an empty cell. All other
-    columns are text. A result file without level profiles beside it is skipped, even if it does not exist.
-    Raises InputError for a folder without result files, and for malformed level profiles.
+    columns are text. A result file without level profiles beside it is skipped. Raises InputError for a path
+    that does not exist, for a folder without result files, and for malformed level profiles.
     """
     from bfsbench.rows.reading import read_tables  # imported only here, because importing it imports NumPy
 
     files = dict.fromkeys(file for path in paths for file in result_files(Path(path)))
+    for file in files:
+        if not file.exists():
+            raise InputError(f"cannot read {file}: there is no such file")
     beside = [file.with_name(file.name.removesuffix(".csv") + LEVELS_SUFFIX) for file in files]
     return read_tables([path for path in beside if path.exists()], PROFILE_COLUMNS)
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from level_rows import level, profiled
 from result_rows import drawings, emulated_row, only, records, row
 
@@ -12,6 +13,12 @@ from bfsbench.reports.measured import TimedRows
 from bfsbench.reports.plots.profile import profiles
 from bfsbench.reports.rows import kinds
 from bfsbench.rows.results import read_results
+from bfsbench.support.errors import InputError
+
+
+def test_level_profiles_of_a_missing_file_are_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        read_levels([tmp_path / "rows.csv"])
 
 
 def made(path: Path, *names: str) -> list[Table]:
