@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from bfsbench.cli.sweeps import findings
+from bfsbench.graphs.load import load
+from bfsbench.tools.check import GRAPHS, SMALLER_GRAPHS
 from tests.commands import bfsbench, bfsbench_with
 from tests.kernel_folders import write_variant
 from tests.parameters import some
@@ -117,10 +119,16 @@ def test_findings_have_their_lines() -> None:
     ]
 
 
+@pytest.mark.parametrize("name", [GRAPHS[3], SMALLER_GRAPHS[1]])
+def test_dense_graphs_of_a_check_are_dense(name: str) -> None:
+    graph = load(name)
+    assert graph.num_edges > 0.35 * graph.num_vertices**2
+
+
 def test_a_clean_sweep_passes_and_keeps_no_rows(tmp_path: Path) -> None:
     done = run(tmp_path, CLEAN, "memcheck")
     assert done.returncode == 0, done.stderr
-    assert "memcheck: nothing found" in done.stderr
+    assert "memcheck: nothing found" in done.stderr and "bfsbench report" not in done.stderr
     assert not list(tmp_path.glob("**/*.csv"))
 
 

@@ -35,7 +35,7 @@ GRAPHS = (
     "uniform(n=2100,m=6300,directed=1)",
     "lattice(rows=3,columns=30):symmetrised",
     "kronecker(scale=7,edge_factor=8)",
-    "dense(nodes=48,density=0.5):symmetrised",
+    "dense(nodes=48,density=50):symmetrised",
 )
 """The graphs of a check: random arcs, some of them twice; a long and narrow lattice; hubs and isolated
 vertices; and a small strongly connected graph with self loops."""
@@ -44,7 +44,7 @@ LARGER_GRAPH = "kronecker(scale=11,edge_factor=8)"
 """A further graph of a check. Some of its levels have more vertices than a block has threads. Some of its
 vertices have more arcs than a small queue takes. It is searched only if no knobs are given."""
 
-SMALLER_GRAPHS = ("uniform(n=40,m=160,directed=1)", "dense(nodes=33,density=0.4)")
+SMALLER_GRAPHS = ("uniform(n=40,m=160,directed=1)", "dense(nodes=33,density=40)")
 """The graphs of a check for problems without a source vertex. Their kernels do V^3 operations and more, so
 the graphs are small."""
 
