@@ -485,8 +485,10 @@ class Emulator:
         self._finalizer()
 
     def findings(self) -> list[Finding]:
-        """Returns the faults that were found in kernels since the last call of ``findings`` or ``counts``.
-        The emulator must be created with ``watched``."""
+        """Returns the faults that were found in kernels since the last call of ``findings``. Raises
+        ValueError unless the emulator was created with ``watched``."""
+        if not self.watched:
+            raise ValueError("faults are found by an emulator that is watched")
         return self._report().findings
 
     def lines_run(self) -> set[Line]:
@@ -512,9 +514,11 @@ class Emulator:
             self.runtime.emu_set_recording(self.machine, False)
 
     def counts(self) -> tuple[list[Count], list[PhaseCount]]:
-        """Returns two lists of memory costs that were counted since the last call of ``counts`` or
-        ``findings``, in the order of launches. The first list has one Count per instruction, and the second
-        list has one PhaseCount per phase. The emulator must be created with ``counted``."""
+        """Returns two lists of memory costs that were counted since the last call of ``counts``, in the order
+        of launches. The first list has one Count per instruction, and the second list has one PhaseCount per
+        phase. Raises ValueError unless the emulator was created with ``counted``."""
+        if not self.counted:
+            raise ValueError("costs are counted by an emulator that is counted")
         report = self._report()
         return report.counts, report.launches
 

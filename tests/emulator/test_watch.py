@@ -21,6 +21,11 @@ def device() -> Iterator[Emulator]:
         yield opened
 
 
+def test_an_emulator_that_is_watched_counts_no_costs(device: Emulator) -> None:
+    with pytest.raises(ValueError, match="counted"):
+        device.counts()
+
+
 def line_of(mark: str, file: Path = WATCHED) -> int:
     (number,) = (i for i, line in enumerate(file.read_text().splitlines(), 1) if line.endswith(f"// {mark}"))
     return number
