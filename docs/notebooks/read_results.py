@@ -6,13 +6,13 @@
 # %% [markdown]
 # # Read our H200 rows
 #
-# All rows that we measured are in `results/h200` as CSV. This notebook reads `best.csv`: every search at its defaults, by its
-# rules and at its tuned setting, on one H200. Start it in the repository.
+# All rows that we measured are in `results/h200` as CSV. This notebook reads `every.csv`: every search at its defaults, by its
+# rules and at its tuned setting, on an H200. Start it in the repository.
 
 # %%
 import bfsbench
 
-rows = bfsbench.read_results("results/h200/best.csv")
+rows = bfsbench.read_results("results/h200/every.csv")
 rows[["graph", "variant", "status", "search_ms", "gpu"]].sample(5, random_state=1)
 
 # %% [markdown]

@@ -45,7 +45,7 @@ it is faster than all of them on that graph.
 
 def page(folder: Path) -> str:
     """Returns the page, made from the variants of this package and the result files in a folder."""
-    files = [folder / "best.csv", folder / "apsp.csv"]
+    files = [folder / "every.csv", folder / "apsp.csv"]
     names = " and ".join(f"`results/{folder.name}/{file.name}`" for file in files)
     return render(list(all_variants().values()), ratios(read_results(files)), names)
 
