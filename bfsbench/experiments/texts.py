@@ -284,31 +284,6 @@ class Rows:
         self._read.append(self._frame)
         return [float(value) for value in self._frame[name].dropna()]
 
-    def superseded_by(self, newer: Rows) -> str:
-        """Returns a sentence that says that these rows are outdated, and must be measured again on a GPU.
-
-        The sentence names the commit of the rows in ``newer``, and the ratio of the new times to the old
-        times. Times are compared only for graphs and sources that occur in the old rows and in ``newer``.
-        Returns "" unless the rows in ``newer`` were measured later, and with other code.
-        """
-        ours, theirs = self._frame, newer._frame
-        later = theirs["taken_at"].min() > ours["taken_at"].max()
-        if not later or {*ours["code"]} & {*theirs["code"]} - {""}:
-            return ""
-        place = ["graph", "graph_checksum", "source"]
-        times = [frame.groupby(place)["search_ms"].min() for frame in (ours, theirs)]
-        ratios = (times[1] / times[0]).dropna().groupby("graph").median()
-        commits = [commit[:_COMMIT] for commit in newer.commits]
-        word = "commit" if len(commits) == 1 else "commits"
-        since = f"since the rows of this table were measured ({word} {' and '.join(commits)})"
-        changed = f"The code of `{self.variants[0]}` has changed {since}"
-        begun = f"{changed}. The table must be measured again on a GPU."
-        if ratios.empty:
-            return begun
-        on = f"{len(ratios)} graphs" if len(ratios) > 1 else "one graph"
-        takes = f"the newer code takes {span(ratios)} of the time of the older code (`{newer.what}`)"
-        return f"{begun} On {on} of this table, {takes}."
-
     def __len__(self) -> int:
         return len(self._frame)
 
