@@ -33,7 +33,7 @@ from bfsbench.support.machine import usable_cores
 from bfsbench.support.paths import cache_dir
 from bfsbench.support.toolchain import compiler
 
-_FOLDERS = "thrust thrust/iterator thrust/random thrust/mr cuda/std cuda cub cub/block cub/warp"
+_FOLDERS = "thrust thrust/iterator thrust/random thrust/mr cuda/std cuda"
 """The folders of NVIDIA's C++ headers that programs may include."""
 _HEADERS = ("-isystem", str(INCLUDE / "cuda"), "-isystem", str(INCLUDE))
 _UNSEEN = "vectors of thrust are neither watched nor counted: build a plain program"
@@ -42,6 +42,7 @@ _NVCC_MACROS = ("__CUDACC__", "__CUDA_ARCH__", "__NVCC__")
 compiler is not nvcc."""
 _CCCL_OPTIONS = (
     "-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP",
+    "-DCCCL_DISABLE_NVTX",
     *(f"-DCCCL_DISABLE_{name}_SUPPORT" for name in ("FP16", "BF16", "NVFP8", "NVFP6", "NVFP4")),
 )
 
@@ -115,7 +116,7 @@ _UNSUPPORTED_LIBRARIES = {
 ``-l``."""
 _MISSING = re.compile(r"fatal error: (\S+): No such file")
 _MISSING_HEADERS = {
-    "cub/": "cub",
+    "cub/": "this part of cub",
     "cooperative_groups/memcpy_async": "memcpy_async of cooperative groups, which cub needs,",
     "mma.h": "mma.h, with matrix instructions,",
     **{
@@ -374,8 +375,9 @@ def _compile_translated(
     counted = request.mode == "counting"
     levels = [word for word in request.compiling if word.startswith("-O")]
     command = [
-        # Kernels read arrays through pointers to other types, such as uint4. nvcc allows this.
-        *(*compiler(), "-w", "-fstack-clash-protection", "-fno-strict-aliasing", *options),
+        # nvcc allows that kernels read arrays through pointers to other types, such as uint4. It also allows
+        # code that g++ accepts only with -fpermissive.
+        *(*compiler(), "-w", "-fstack-clash-protection", "-fno-strict-aliasing", "-fpermissive", *options),
         *("-D__global__=", "-D__launch_bounds__(...)=", "-D__cluster_dims__(...)="),
         *request.compiling,
         levels[-1] if levels and request.mode == "plain" else "-O1",

@@ -1,0 +1,541 @@
+// A small replacement of NVIDIA's library cub. The functions of blocks and warps exchange values through the
+// caller's temporary storage, and one thread combines them in the order of the ranks. The functions of the
+// device run as a kernel of one thread.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <type_traits>
+
+#include "kernel.h"
+
+#ifndef CubDebug
+#define CubDebug(e) (e)
+#define CubDebugExit(e) do { if ((e) != cudaSuccess) exit(1); } while (0)
+#endif
+#define CUB_MIN(a, b) ((b) < (a) ? (b) : (a))
+#define CUB_MAX(a, b) ((a) < (b) ? (b) : (a))
+
+namespace cub {
+
+struct NullType {};
+
+template <class K, class V>
+struct KeyValuePair {
+    using Key = K;
+    using Value = V;
+    K key;
+    V value;
+    KeyValuePair() = default;
+    KeyValuePair(const K& key, const V& value) : key(key), value(value) {}
+};
+
+struct Sum {
+    template <class A, class B> auto operator()(const A& a, const B& b) const { return a + b; }
+};
+struct Max {
+    template <class A, class B> std::common_type_t<A, B> operator()(const A& a, const B& b) const { return a < b ? b : a; }
+};
+struct Min {
+    template <class A, class B> std::common_type_t<A, B> operator()(const A& a, const B& b) const { return b < a ? b : a; }
+};
+struct Equality {
+    template <class A, class B> bool operator()(const A& a, const B& b) const { return a == b; }
+};
+struct Inequality {
+    template <class A, class B> bool operator()(const A& a, const B& b) const { return !(a == b); }
+};
+// Of two equal values, the value with the smaller key wins.
+struct ArgMax {
+    template <class T> T operator()(const T& a, const T& b) const {
+        return a.value < b.value || (a.value == b.value && b.key < a.key) ? b : a;
+    }
+};
+struct ArgMin {
+    template <class T> T operator()(const T& a, const T& b) const {
+        return b.value < a.value || (a.value == b.value && b.key < a.key) ? b : a;
+    }
+};
+
+// Maps numbers to unsigned numbers of the same order.
+template <class T>
+struct Traits {
+    using UnsignedBits = std::conditional_t<sizeof(T) == 1, unsigned char, std::conditional_t<sizeof(T) == 2, unsigned short,
+                         std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long>>>;
+    static constexpr UnsignedBits kSign = UnsignedBits(1) << (sizeof(T) * 8 - 1);
+    static constexpr bool kInteger = std::is_integral_v<T>;
+    static UnsignedBits TwiddleIn(UnsignedBits key) {
+        if (kInteger) return std::is_signed_v<T> ? key ^ kSign : key;
+        return key & kSign ? ~key : key ^ kSign;
+    }
+    static UnsignedBits TwiddleOut(UnsignedBits key) {
+        if (kInteger) return std::is_signed_v<T> ? key ^ kSign : key;
+        return key & kSign ? key ^ kSign : ~key;
+    }
+};
+
+// Compares some bits of keys, in the order of the keys.
+template <class T>
+struct LessInBits {
+    int begin, end;
+    bool descending;
+    auto bits(const T& key) const {
+        using Bits = typename Traits<T>::UnsignedBits;
+        Bits word = 0;
+        memcpy(&word, &key, sizeof key);
+        if (std::is_floating_point_v<T> && key == T(0)) word = 0;  // -0 equals 0
+        word = Traits<T>::TwiddleIn(word) >> begin;
+        return end - begin < int(sizeof(T) * 8) ? Bits(word & ((Bits(1) << (end - begin)) - 1)) : word;
+    }
+    bool operator()(const T& a, const T& b) const { return descending ? bits(b) < bits(a) : bits(a) < bits(b); }
+};
+
+// Merges two sorted neighbouring ranges in place, by rotations.
+template <class K, class V>
+void merge_pairs(K* keys, V* values, int64_t first, int64_t middle, int64_t last, const LessInBits<K>& less) {
+    if (first == middle || middle == last || !less(keys[middle], keys[middle - 1])) return;
+    if (last - first == 2) {
+        std::swap(keys[first], keys[middle]);
+        if (values) std::swap(values[first], values[middle]);
+        return;
+    }
+    bool left_is_longer = middle - first > last - middle;
+    int64_t a, b;
+    if (left_is_longer) {
+        a = first + (middle - first) / 2;
+        b = std::lower_bound(keys + middle, keys + last, keys[a], less) - keys;
+    } else {
+        b = middle + (last - middle) / 2;
+        a = std::upper_bound(keys + first, keys + middle, keys[b], less) - keys;
+    }
+    std::rotate(keys + a, keys + middle, keys + b);
+    if (values) std::rotate(values + a, values + middle, values + b);
+    int64_t seam = a + (b - middle);
+    merge_pairs(keys, values, first, a, seam, less);
+    merge_pairs(keys, values, seam, b, last, less);
+}
+
+// Sorts keys, and values beside them unless `values` is null. Keys of equal bits keep their order. The
+// function is a merge sort that needs no other memory.
+template <class K, class V>
+void sort_pairs(K* keys, V* values, int64_t first, int64_t last, const LessInBits<K>& less) {
+    if (last - first < 2) return;
+    int64_t middle = first + (last - first) / 2;
+    sort_pairs(keys, values, first, middle, less);
+    sort_pairs(keys, values, middle, last, less);
+    merge_pairs(keys, values, first, middle, last, less);
+}
+
+// The classes below derive from Collective. It holds the temporary storage: one value per thread, and the
+// total of all threads.
+template <class T, int kCount>
+struct Storage {
+    alignas(T) char values[kCount + 1][sizeof(T)];
+    T& operator[](int i) { return *reinterpret_cast<T*>(values[i]); }
+    Storage& Alias() { return *this; }
+};
+
+template <class T, int kCount, bool kWarp>
+class Collective {
+  public:
+    using TempStorage = Storage<T, kCount>;
+    explicit Collective(TempStorage& storage) : storage_(storage) {}
+    Collective() : storage_(emu::shared_variable<TempStorage, Collective, emu::device_functions, alignof(T)>()) {}
+
+  protected:
+    static int rank() { return emu::rank() % kCount; }
+    static void sync() {
+        if constexpr (!kWarp) return __syncthreads();
+        __syncwarp((~0u >> (emu::kWarpSize - (kWarp ? kCount : 32))) << (emu::lane() / kCount * kCount));
+    }
+    // Number of threads that take part.
+    static int present() { return kWarp ? kCount : std::min<int>(kCount, emu::volume(emu::block_shape())); }
+
+    template <class Op>
+    T combine(T value, Op op, int valid = kCount) {
+        storage_[rank()] = value;
+        sync();
+        if (rank()) return value;
+        for (int i = 1, end = std::min(valid, present()); i < end; ++i) value = op(value, storage_[i]);
+        return value;
+    }
+    // Returns the combination of the values of all lower ranks. It is `first` for rank 0.
+    template <class Op, class First>
+    T before(T value, Op op, T& total, First first, bool has_first) {
+        storage_[rank()] = value;
+        sync();
+        if (rank() == 0) {
+            T all = storage_[0];
+            for (int i = 1; i < present(); ++i) all = op(all, storage_[i]);
+            T sum = first(all);
+            for (int i = 0; i < present(); ++i) {
+                T own = storage_[i];
+                storage_[i] = sum;
+                sum = i || has_first ? op(sum, own) : own;
+            }
+            storage_[kCount] = all;
+        }
+        sync();
+        total = storage_[kCount];
+        return storage_[rank()];
+    }
+    template <int kItems, class Op, class First>
+    void scan(const T (&in)[kItems], T (&out)[kItems], Op op, T& total, bool inclusive, bool has_first, First first) {
+        T own = in[0];
+        for (int i = 1; i < kItems; ++i) own = op(own, in[i]);
+        T sum = before(own, op, total, first, has_first);
+        bool has_sum = has_first || rank();
+        for (int i = 0; i < kItems; ++i) {
+            T value = in[i], next = has_sum ? op(sum, value) : value;
+            out[i] = inclusive ? next : sum;
+            sum = next;
+            has_sum = true;
+        }
+    }
+    TempStorage& storage_;
+};
+
+enum BlockReduceAlgorithm { BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY, BLOCK_REDUCE_RAKING, BLOCK_REDUCE_WARP_REDUCTIONS };
+enum BlockScanAlgorithm { BLOCK_SCAN_RAKING, BLOCK_SCAN_RAKING_MEMOIZE, BLOCK_SCAN_WARP_SCANS };
+
+template <class T, int kCount, bool kWarp>
+class Reduction : public Collective<T, kCount, kWarp> {
+  public:
+    using Collective<T, kCount, kWarp>::Collective;
+    template <class Op> T Reduce(T value, Op op) { return this->combine(value, op); }
+    template <class Op> T Reduce(T value, Op op, int valid) { return this->combine(value, op, valid); }
+    template <class Op, int kItems> T Reduce(T (&items)[kItems], Op op) {
+        T own = items[0];
+        for (int i = 1; i < kItems; ++i) own = op(own, items[i]);
+        return this->combine(own, op);
+    }
+    T Sum(T value) { return Reduce(value, cub::Sum()); }
+    T Sum(T value, int valid) { return Reduce(value, cub::Sum(), valid); }
+    template <int kItems> T Sum(T (&items)[kItems]) { return Reduce(items, cub::Sum()); }
+};
+template <class T, int kX, BlockReduceAlgorithm = BLOCK_REDUCE_WARP_REDUCTIONS, int kY = 1, int kZ = 1, int = 0>
+using BlockReduce = Reduction<T, kX * kY * kZ, false>;
+template <class T, int kLanes = 32, int = 0>
+using WarpReduce = Reduction<T, kLanes, true>;
+
+template <class T, int kCount, bool kWarp>
+class Scan : public Collective<T, kCount, kWarp> {
+    static T zero(const T&) { return T{}; }
+    template <int kItems> using Items = T[kItems];
+    static Items<1>& one(T& value) { return reinterpret_cast<Items<1>&>(value); }
+
+  public:
+    using Collective<T, kCount, kWarp>::Collective;
+    // An overload for arrays of items follows each overload for one item.
+#define EMU_SCAN(name, parameters, op, total, inclusive, has_first, first)                                \
+    template <class... Own, int kItems EMU_MORE>                                                         \
+    void name(const T (&in)[kItems], T (&out)[kItems] parameters) {                                      \
+        [[maybe_unused]] T unused;                                                                       \
+        this->scan(in, out, op, total, inclusive, has_first, first);                                     \
+    }                                                                                                    \
+    template <class... Own EMU_MORE>                                                                     \
+    void name(T in, T& out parameters) {                                                                 \
+        [[maybe_unused]] T unused;                                                                       \
+        this->scan(one(in), one(out), op, total, inclusive, has_first, first);                           \
+    }
+#define EMU_AND ,
+#define EMU_MORE
+    EMU_SCAN(ExclusiveSum, , cub::Sum(), unused, false, true, zero)
+    EMU_SCAN(ExclusiveSum, EMU_AND T& total, cub::Sum(), total, false, true, zero)
+    EMU_SCAN(InclusiveSum, , cub::Sum(), unused, true, false, zero)
+    EMU_SCAN(InclusiveSum, EMU_AND T& total, cub::Sum(), total, true, false, zero)
+#undef EMU_MORE
+#define EMU_MORE , class Op
+    EMU_SCAN(ExclusiveScan, EMU_AND T initial EMU_AND Op op, op, unused, false, true, [&](const T&) { return initial; })
+    EMU_SCAN(ExclusiveScan, EMU_AND T initial EMU_AND Op op EMU_AND T& total, op, total, false, true, [&](const T&) { return initial; })
+    EMU_SCAN(ExclusiveScan, EMU_AND Op op, op, unused, false, false, zero)
+    EMU_SCAN(InclusiveScan, EMU_AND Op op, op, unused, true, false, zero)
+    EMU_SCAN(InclusiveScan, EMU_AND Op op EMU_AND T& total, op, total, true, false, zero)
+#undef EMU_MORE
+#define EMU_MORE , class Op, class Prefix, class = decltype(std::declval<Prefix&>()(std::declval<T>()))
+    // `prefix` gets the total of the block, and returns the value that precedes the block.
+    EMU_SCAN(ExclusiveScan, EMU_AND Op op EMU_AND Prefix& prefix, op, unused, false, true, prefix)
+    EMU_SCAN(InclusiveScan, EMU_AND Op op EMU_AND Prefix& prefix, op, unused, true, true, prefix)
+#undef EMU_MORE
+#define EMU_MORE , class Prefix, class = decltype(std::declval<Prefix&>()(std::declval<T>()))
+    EMU_SCAN(ExclusiveSum, EMU_AND Prefix& prefix, cub::Sum(), unused, false, true, prefix)
+    EMU_SCAN(InclusiveSum, EMU_AND Prefix& prefix, cub::Sum(), unused, true, true, prefix)
+#undef EMU_MORE
+#undef EMU_AND
+#undef EMU_SCAN
+};
+template <class T, int kX, BlockScanAlgorithm = BLOCK_SCAN_RAKING, int kY = 1, int kZ = 1, int = 0>
+using BlockScan = Scan<T, kX * kY * kZ, false>;
+template <class T, int kLanes = 32, int = 0>
+using WarpScan = Scan<T, kLanes, true>;
+
+enum BlockLoadAlgorithm {
+    BLOCK_LOAD_DIRECT, BLOCK_LOAD_STRIPED, BLOCK_LOAD_VECTORIZE, BLOCK_LOAD_TRANSPOSE, BLOCK_LOAD_WARP_TRANSPOSE,
+    BLOCK_LOAD_WARP_TRANSPOSE_TIMESLICED,
+};
+enum BlockStoreAlgorithm {
+    BLOCK_STORE_DIRECT, BLOCK_STORE_STRIPED, BLOCK_STORE_VECTORIZE, BLOCK_STORE_TRANSPOSE, BLOCK_STORE_WARP_TRANSPOSE,
+    BLOCK_STORE_WARP_TRANSPOSE_TIMESLICED,
+};
+struct NoStorage {};
+
+// Copies items between an array and the threads of a block. Each thread has consecutive items, or with
+// `kStriped` every kThreads-th item.
+template <int kThreads, int kItems, bool kStriped>
+class Transfer {
+  public:
+    using TempStorage = NoStorage;
+    Transfer() = default;
+    explicit Transfer(TempStorage&) {}
+    template <class In, class T> void Load(In in, T (&items)[kItems]) {
+        for (int i = 0; i < kItems; ++i) items[i] = in[place(i)];
+    }
+    template <class In, class T> void Load(In in, T (&items)[kItems], int valid) {
+        for (int i = 0; i < kItems; ++i) if (place(i) < valid) items[i] = in[place(i)];
+    }
+    template <class In, class T, class D> void Load(In in, T (&items)[kItems], int valid, D other) {
+        for (int i = 0; i < kItems; ++i) items[i] = place(i) < valid ? T(in[place(i)]) : T(other);
+    }
+    template <class Out, class T> void Store(Out out, T (&items)[kItems], int valid = kThreads * kItems) {
+        for (int i = 0; i < kItems; ++i) if (place(i) < valid) out[place(i)] = items[i];
+    }
+
+  private:
+    static int place(int i) { return kStriped ? int(emu::rank()) + i * kThreads : int(emu::rank()) * kItems + i; }
+};
+template <class T, int kX, int kItems, BlockLoadAlgorithm kHow = BLOCK_LOAD_DIRECT, int kY = 1, int kZ = 1, int = 0>
+using BlockLoad = Transfer<kX * kY * kZ, kItems, kHow == BLOCK_LOAD_STRIPED>;
+template <class T, int kX, int kItems, BlockStoreAlgorithm kHow = BLOCK_STORE_DIRECT, int kY = 1, int kZ = 1, int = 0>
+using BlockStore = Transfer<kX * kY * kZ, kItems, kHow == BLOCK_STORE_STRIPED>;
+
+template <class T, int kX, int kItems, bool = false, int kY = 1, int kZ = 1, int = 0>
+class BlockExchange : public Collective<T, kX * kY * kZ * kItems, false> {
+    static constexpr int kThreads = kX * kY * kZ;
+    template <class From, class To> void move(const T (&in)[kItems], T (&out)[kItems], From from, To to) {
+        for (int i = 0; i < kItems; ++i) this->storage_[from(i)] = in[i];
+        __syncthreads();
+        for (int i = 0; i < kItems; ++i) out[i] = this->storage_[to(i)];
+    }
+    static int striped(int i) { return emu::rank() + i * kThreads; }
+    static int blocked(int i) { return emu::rank() * kItems + i; }
+
+  public:
+    using Collective<T, kX * kY * kZ * kItems, false>::Collective;
+    void StripedToBlocked(const T (&in)[kItems], T (&out)[kItems]) { move(in, out, striped, blocked); }
+    void BlockedToStriped(const T (&in)[kItems], T (&out)[kItems]) { move(in, out, blocked, striped); }
+    template <class R> void ScatterToBlocked(const T (&in)[kItems], T (&out)[kItems], R (&ranks)[kItems]) {
+        move(in, out, [&](int i) { return int(ranks[i]); }, blocked);
+    }
+    template <class R> void ScatterToStriped(const T (&in)[kItems], T (&out)[kItems], R (&ranks)[kItems]) {
+        move(in, out, [&](int i) { return int(ranks[i]); }, striped);
+    }
+};
+
+// Runs `body` as a kernel of one thread.
+template <class Body>
+void run_alone(Body body) {
+    struct Tag {};
+    if (emu::launching()) return emu::launch_self<Tag, static_cast<void (*)(Body)>(run_alone<Body>)>("cub", 0, dim3(1), body);
+    body();
+}
+template <class Body>
+cudaError_t on_device(void* storage, size_t& bytes, cudaStream_t stream, Body body) {
+    if (!storage) {
+        bytes = 1;
+        return cudaSuccess;
+    }
+    emu::Configured configured(emu::LaunchShape(1, 1, 0, stream));
+    run_alone(body);
+    return cudaPeekAtLastError();
+}
+template <class In>
+using ValueOf = std::decay_t<decltype(*std::declval<In>())>;
+
+struct DeviceReduce {
+    template <class In, class Out, class N, class Op, class T>
+    static cudaError_t Reduce(void* storage, size_t& bytes, In in, Out out, N count, Op op, T initial, cudaStream_t stream = 0) {
+        return on_device(storage, bytes, stream, [=]() mutable {
+            T total = initial;
+            for (N i = 0; i < count; ++i) total = op(total, in[i]);
+            *out = total;
+        });
+    }
+    template <class In, class Out, class N>
+    static cudaError_t Sum(void* storage, size_t& bytes, In in, Out out, N count, cudaStream_t stream = 0) {
+        return Reduce(storage, bytes, in, out, count, cub::Sum(), ValueOf<Out>(), stream);
+    }
+    template <class In, class Out, class N>
+    static cudaError_t Min(void* storage, size_t& bytes, In in, Out out, N count, cudaStream_t stream = 0) {
+        return Reduce(storage, bytes, in, out, count, cub::Min(), std::numeric_limits<ValueOf<In>>::max(), stream);
+    }
+    template <class In, class Out, class N>
+    static cudaError_t Max(void* storage, size_t& bytes, In in, Out out, N count, cudaStream_t stream = 0) {
+        return Reduce(storage, bytes, in, out, count, cub::Max(), std::numeric_limits<ValueOf<In>>::lowest(), stream);
+    }
+    template <class In, class Out, class N>
+    static cudaError_t ArgMin(void* storage, size_t& bytes, In in, Out out, N count, cudaStream_t stream = 0) {
+        return extreme(storage, bytes, in, out, count, cub::ArgMin(), stream);
+    }
+    template <class In, class Out, class N>
+    static cudaError_t ArgMax(void* storage, size_t& bytes, In in, Out out, N count, cudaStream_t stream = 0) {
+        return extreme(storage, bytes, in, out, count, cub::ArgMax(), stream);
+    }
+
+  private:
+    template <class In, class Out, class N, class Op>
+    static cudaError_t extreme(void* storage, size_t& bytes, In in, Out out, N count, Op op, cudaStream_t stream) {
+        using Pair = KeyValuePair<int, ValueOf<In>>;
+        return on_device(storage, bytes, stream, [=]() mutable {
+            Pair best(0, in[0]);
+            for (N i = 1; i < count; ++i) best = op(best, Pair(static_cast<int>(i), in[i]));
+            *out = best;
+        });
+    }
+};
+
+struct DeviceScan {
+    template <class In, class Out, class Op, class T, class N>
+    static cudaError_t ExclusiveScan(void* storage, size_t& bytes, In in, Out out, Op op, T initial, N count, cudaStream_t stream = 0) {
+        return on_device(storage, bytes, stream, [=]() mutable {
+            T sum = initial;
+            for (N i = 0; i < count; ++i) {
+                auto value = in[i];
+                out[i] = sum;
+                sum = op(sum, value);
+            }
+        });
+    }
+    template <class In, class Out, class Op, class N>
+    static cudaError_t InclusiveScan(void* storage, size_t& bytes, In in, Out out, Op op, N count, cudaStream_t stream = 0) {
+        return on_device(storage, bytes, stream, [=]() mutable {
+            if (!count) return;
+            ValueOf<In> sum = in[0];
+            out[0] = sum;
+            for (N i = 1; i < count; ++i) out[i] = sum = op(sum, in[i]);
+        });
+    }
+    template <class In, class Out, class N>
+    static cudaError_t ExclusiveSum(void* storage, size_t& bytes, In in, Out out, N count, cudaStream_t stream = 0) {
+        return ExclusiveScan(storage, bytes, in, out, cub::Sum(), ValueOf<In>(), count, stream);
+    }
+    template <class In, class Out, class N>
+    static cudaError_t InclusiveSum(void* storage, size_t& bytes, In in, Out out, N count, cudaStream_t stream = 0) {
+        return InclusiveScan(storage, bytes, in, out, cub::Sum(), count, stream);
+    }
+};
+
+struct DeviceSelect {
+    template <class In, class Flags, class Out, class Count, class N>
+    static cudaError_t Flagged(void* storage, size_t& bytes, In in, Flags flags, Out out, Count chosen, N count, cudaStream_t stream = 0) {
+        return choose(storage, bytes, in, out, chosen, count, stream, [=](N i) { return bool(flags[i]); });
+    }
+    template <class In, class Out, class Count, class N, class Op>
+    static cudaError_t If(void* storage, size_t& bytes, In in, Out out, Count chosen, N count, Op op, cudaStream_t stream = 0) {
+        return choose(storage, bytes, in, out, chosen, count, stream, [=](N i) mutable { return bool(op(in[i])); });
+    }
+    template <class In, class Out, class Count, class N>
+    static cudaError_t Unique(void* storage, size_t& bytes, In in, Out out, Count chosen, N count, cudaStream_t stream = 0) {
+        return choose(storage, bytes, in, out, chosen, count, stream, [=](N i) { return i == 0 || !(in[i] == in[i - 1]); });
+    }
+
+  private:
+    template <class In, class Out, class Count, class N, class Test>
+    static cudaError_t choose(void* storage, size_t& bytes, In in, Out out, Count chosen, N count, cudaStream_t stream, Test test) {
+        return on_device(storage, bytes, stream, [=]() mutable {
+            N found = 0;
+            for (N i = 0; i < count; ++i) if (test(i)) out[found++] = in[i];
+            *chosen = found;
+        });
+    }
+};
+
+template <class T>
+struct DoubleBuffer {
+    T* d_buffers[2] = {};
+    int selector = 0;
+    DoubleBuffer() = default;
+    DoubleBuffer(T* current, T* alternate) : d_buffers{current, alternate} {}
+    T* Current() { return d_buffers[selector]; }
+    T* Alternate() { return d_buffers[selector ^ 1]; }
+};
+
+struct DeviceRadixSort {
+#define EMU_SORT(keys_name, pairs_name, descending)                                                                               \
+    template <class K, class N>                                                                                                  \
+    static cudaError_t keys_name(void* storage, size_t& bytes, const K* in, K* out, N count, int begin = 0,                       \
+                                 int end = sizeof(K) * 8, cudaStream_t stream = 0) {                                              \
+        return sort(storage, bytes, in, out, static_cast<const char*>(nullptr), static_cast<char*>(nullptr), count, begin, end, descending, stream); \
+    }                                                                                                                            \
+    template <class K, class V, class N>                                                                                         \
+    static cudaError_t pairs_name(void* storage, size_t& bytes, const K* in, K* out, const V* values, V* values_out, N count,     \
+                                  int begin = 0, int end = sizeof(K) * 8, cudaStream_t stream = 0) {                              \
+        return sort(storage, bytes, in, out, values, values_out, count, begin, end, descending, stream);                          \
+    }                                                                                                                            \
+    template <class K, class N>                                                                                                  \
+    static cudaError_t keys_name(void* storage, size_t& bytes, DoubleBuffer<K>& keys, N count, int begin = 0,                     \
+                                 int end = sizeof(K) * 8, cudaStream_t stream = 0) {                                              \
+        return keys_name(storage, bytes, keys.Current(), keys.Current(), count, begin, end, stream);                              \
+    }                                                                                                                            \
+    template <class K, class V, class N>                                                                                         \
+    static cudaError_t pairs_name(void* storage, size_t& bytes, DoubleBuffer<K>& keys, DoubleBuffer<V>& values, N count,          \
+                                  int begin = 0, int end = sizeof(K) * 8, cudaStream_t stream = 0) {                              \
+        return pairs_name(storage, bytes, keys.Current(), keys.Current(), values.Current(), values.Current(), count, begin, end, stream); \
+    }
+    EMU_SORT(SortKeys, SortPairs, false)
+    EMU_SORT(SortKeysDescending, SortPairsDescending, true)
+#undef EMU_SORT
+
+  private:
+    template <class K, class V, class N>
+    static cudaError_t sort(void* storage, size_t& bytes, const K* in, K* out, const V* values, V* values_out, N count,
+                            int begin, int end, bool descending, cudaStream_t stream) {
+        return on_device(storage, bytes, stream, [=] {
+            for (N i = 0; i < count && in != out; ++i) out[i] = in[i];
+            for (N i = 0; i < count && values != values_out; ++i) values_out[i] = values[i];
+            sort_pairs(out, values_out, 0, count, LessInBits<K>{begin, end, descending});
+        });
+    }
+};
+
+// Iterators whose element i is `at(i)` of the derived class.
+template <class Self, class T>
+struct Indexed {
+    using value_type = T;
+    using reference = T;
+    using pointer = T*;
+    using difference_type = ptrdiff_t;
+    using iterator_category = std::random_access_iterator_tag;
+    ptrdiff_t offset = 0;
+    T operator*() const { return (*this)[0]; }
+    template <class N> T operator[](N i) const { return static_cast<const Self*>(this)->at(offset + i); }
+    Self& operator++() { return *this += 1; }
+    Self operator++(int) { Self old = static_cast<Self&>(*this); *this += 1; return old; }
+    template <class N> Self& operator+=(N by) { offset += by; return static_cast<Self&>(*this); }
+    template <class N> Self operator+(N by) const { Self other = static_cast<const Self&>(*this); other += by; return other; }
+    ptrdiff_t operator-(const Self& other) const { return offset - other.offset; }
+    bool operator==(const Self& other) const { return offset == other.offset; }
+    bool operator!=(const Self& other) const { return offset != other.offset; }
+};
+template <class T, class = ptrdiff_t>
+struct CountingInputIterator : Indexed<CountingInputIterator<T>, T> {
+    T first;
+    CountingInputIterator(T first) : first(first) {}
+    T at(ptrdiff_t i) const { return first + static_cast<T>(i); }
+};
+template <class T, class = ptrdiff_t>
+struct ConstantInputIterator : Indexed<ConstantInputIterator<T>, T> {
+    T value;
+    ConstantInputIterator(T value) : value(value) {}
+    T at(ptrdiff_t) const { return value; }
+};
+template <class T, class Op, class In, class = ptrdiff_t>
+struct TransformInputIterator : Indexed<TransformInputIterator<T, Op, In>, T> {
+    In in;
+    Op op;
+    TransformInputIterator(In in, Op op) : in(in), op(op) {}
+    T at(ptrdiff_t i) const { return op(in[i]); }
+};
+
+}  // namespace cub
