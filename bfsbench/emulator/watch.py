@@ -97,7 +97,7 @@ ACTS = ("read", "write", "update")
 _SCOPES = ("plain", "block's atomic", "atomic", "volatile")
 _FAULTS = (
     *("race", "out of bounds", "use after free", "uninitialised read", "lost launch", "endless"),
-    *("misaligned access", "stale read", "wrong mask"),
+    *("misaligned access", "stale read", "wrong mask", "bad shuffle"),
 )
 _SPACES = ("buffer", "shared memory", "__device__ variables", "no buffer", "array")
 
@@ -177,6 +177,7 @@ class Finding:
     - ``endless``: The launch does not end. The finding names the last access of one of its threads, or a loop
       if no thread accesses memory.
     - ``wrong mask``: A lane calls a warp function with a mask that does not contain the lane itself.
+    - ``bad shuffle``: A lane reads from a lane that is not in the mask, has ended or does not exist.
     """
     kernel: str
     where: str
@@ -384,7 +385,7 @@ def _finding(values: Sequence[str], line: Callable[[int], Line | None]) -> Findi
     is_loop = fault == "endless" and space == "no buffer"
 
     def actor(site: int, act: int, scope: int, block: int, thread: int) -> Actor:
-        own = {"lost launch": "launch", "wrong mask": "warp collective"}
+        own = {"lost launch": "launch", "wrong mask": "warp collective", "bad shuffle": "shuffle"}
         what = "loop" if is_loop else own.get(fault, f"{_SCOPES[scope]} {ACTS[act]}")
         return Actor(what, block, thread, Line(file, int(number)) if file else line(site))
 
@@ -395,6 +396,8 @@ def _finding(values: Sequence[str], line: Callable[[int], Line | None]) -> Findi
         where = f"a child kernel, refused with error {offset}"
     elif fault == "wrong mask":
         where = "a mask that lacks its own lane"
+    elif fault == "bad shuffle":
+        where = "a lane that takes no part"
     elif is_loop:
         where = "a loop without memory accesses"
     elif space == "array":

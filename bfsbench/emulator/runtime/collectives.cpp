@@ -11,7 +11,7 @@ namespace emu {
 
 namespace {
 
-// Marks a shuffle whose source lane has exited or does not exist.
+// Marks a shuffle whose source lane has exited, does not exist or is not in the mask.
 constexpr unsigned char kNobody = 0xff;
 
 uint64_t combine(Collective kind, uint64_t a, uint64_t b) {
@@ -43,7 +43,7 @@ void compute(Warp& warp, const LaneGroup& group) {
         case Collective::shuffle:
             each_lane(lanes, [&](unsigned lane) {
                 unsigned char& source = warp.source[lane];
-                if (lanes >> source & 1)
+                if (source != kNobody && lanes >> source & 1)
                     warp.result[lane] = warp.deposit[source];
                 else
                     source = kNobody;
@@ -93,6 +93,12 @@ LaneGroup& join_group(Warp& warp, unsigned mask, Collective kind, CallSite from)
 
 void remove_group(Warp& warp, LaneGroup& group) { group = warp.group[--warp.groups]; }
 
+// Reports a shuffle from a lane that takes no part. On a GPU the result is undefined, and the lane continues.
+void refuse_source(CallSite from, unsigned source, const char* why) {
+    if (watching) return watching->report_lane(Fault::shuffle, from);
+    if (worker->machine.stops_bad_shuffles) fail("warp shuffle at %s reads lane %u, which %s", to_string(from).c_str(), source, why);
+}
+
 }  // namespace
 
 void complete_collectives(ResidentBlock& block, unsigned index) {
@@ -115,15 +121,17 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSit
     // The mask lacks the calling lane, which is a fault. The lane continues without the lanes in `mask`, so
     // that the emulator also finds later faults.
     if (!(mask >> lane & 1) && watching) {
-        watching->report_mask(from);
+        watching->report_lane(Fault::mask, from);
         return value;
     }
     if (!(mask >> lane & 1)) {
         fail("warp collective at %s: lane %u is not in its own mask 0x%08x", to_string(from).c_str(), lane, mask);
     }
     if (kind == Collective::shuffle && !(source < kWarpSize && mask >> source & 1)) {
-        fail("warp shuffle at %s reads lane %u, which is not in the mask 0x%08x", to_string(from).c_str(), source,
-             mask);
+        char why[40];
+        snprintf(why, sizeof why, "is not in the mask 0x%08x", mask);
+        refuse_source(from, source, why);
+        source = kNobody;
     }
     LaneGroup& group = join_group(warp, mask, kind, from);
     group.arrived |= 1u << lane;
@@ -139,7 +147,8 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSit
         worker->suspend(fiber);
     }
     if (kind == Collective::shuffle && warp.source[lane] == kNobody) {
-        fail("warp shuffle at %s reads lane %u, which has ended or does not exist", to_string(from).c_str(), source);
+        if (source != kNobody) refuse_source(from, source, "has ended or does not exist");
+        return value;
     }
     return warp.result[lane];
 }

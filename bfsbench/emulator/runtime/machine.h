@@ -56,6 +56,8 @@ class Machine {
     // True if a machine that checks memory accesses interrupts threads at every access, in some intervals of
     // time.
     const bool dense;
+    // True if a shuffle from a lane that takes no part ends the launch.
+    bool stops_bad_shuffles = true;
     std::unique_ptr<Counting> counting;  // null unless the machine counts memory accesses
 
     // Counts a child launch that a kernel queues. Returns false if too many child launches already wait.

@@ -126,6 +126,7 @@ Program::Program(Mode built, const char* python) {
 
 ProgramDevice::ProgramDevice()
     : machine(kLimits, number_from("BFSBENCH_SEED"), workers(), mode == Mode::watched), memory(machine.buffers), limits(kLimits) {
+    machine.stops_bad_shuffles = false;
     for (auto [begin, bytes] : segments_of("")) {
         if (machine.watch) machine.watch->add_module(begin, bytes);
     }

@@ -138,11 +138,11 @@ void Watch::report_index(const char* array, int64_t index, const void* site, Act
     report(Fault::out_of_bounds, place, array + index, here(), now, nullptr);
 }
 
-void Watch::report_mask(CallSite from) {
+void Watch::report_lane(Fault fault, CallSite from) {
     // The sum of the file name's address and the line number identifies the line.
     Past now(0, sites_.at(from.file + from.line).number, Act::update, Scope::none);
-    if (is_known(Fault::mask, now, nullptr)) return;
-    report(Fault::mask, {}, nullptr, here(), now, nullptr);
+    if (is_known(fault, now, nullptr)) return;
+    report(fault, {}, nullptr, here(), now, nullptr);
     findings_.back().file = from.file;
     findings_.back().line = from.line;
 }

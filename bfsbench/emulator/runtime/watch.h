@@ -20,7 +20,7 @@ namespace emu {
 
 struct ChildLaunch;
 
-enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, lost_launch, endless, misaligned, stale, mask };
+enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, lost_launch, endless, misaligned, stale, mask, shuffle };
 // The kind of memory that an access touches: a buffer, the shared memory of a block, the variables of a
 // kernel library, or none of these. `array` stands for an array of which only the type and the index are
 // known.
@@ -47,7 +47,7 @@ struct Finding {
     int64_t offset;
     uint64_t count;  // number of times that this fault was found at this instruction or these two instructions
     const char* kernel;
-    const char* file;  // source file of a wrong mask; null for other faults
+    const char* file;  // source file of a wrong mask or a bad shuffle; null for other faults
     int line;
 };
 struct Record {
@@ -103,9 +103,10 @@ class Watch {
     void lose_launch(const Thread& thread);
 
     // These functions report that the current thread breaks a rule of C++ or CUDA: an index outside an array,
-    // a warp function whose mask lacks the calling lane, or a misaligned address.
+    // a misaligned address, or in a warp function at `from`, a mask that lacks the calling lane (Fault::mask) or
+    // a source that takes no part (Fault::shuffle).
     void report_index(const char* array, int64_t index, const void* site, Act act);
-    void report_mask(CallSite from);
+    void report_lane(Fault fault, CallSite from);
     void report_misaligned(const char* address, Act act, const void* site);
 
     // Ends the launch with an error, because it has run too long. Reports what its threads access.

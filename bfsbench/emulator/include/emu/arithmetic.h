@@ -112,7 +112,9 @@ inline int __float2int_rn(float x) { return static_cast<int>(nearbyintf(x)); }
 inline int __float2int_rz(float x) { return static_cast<int>(x); }
 inline int __float2int_ru(float x) { return static_cast<int>(ceilf(x)); }
 inline int __float2int_rd(float x) { return static_cast<int>(floorf(x)); }
+#ifndef EMU_PROGRAM
 inline float __int2float_rn(int x) { return static_cast<float>(x); }
+#endif
 
 template <class A, class B>
 constexpr std::common_type_t<A, B> min(A a, B b) {

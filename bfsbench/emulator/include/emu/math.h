@@ -1,5 +1,5 @@
 // CUDA's mathematical functions and conversions that the C library does not have. A few functions with directed
-// rounding, such as __fma_rd and __int2float_rd, are missing. Programs that use them do not compile.
+// rounding, such as __fma_rd, are missing. Programs that use them do not compile.
 #pragma once
 
 #include <math.h>
@@ -173,7 +173,18 @@ EMU_CONVERSION(double, double, uint, unsigned)
 EMU_CONVERSION(double, double, ll, long long)
 EMU_CONVERSION(double, double, ull, unsigned long long)
 #undef EMU_CONVERSION
-#define EMU_NEAREST(from, From, to, To) inline To __##from##2##to##_rn(From x) { return static_cast<To>(x); }
+// A long double holds each of the integers and each number of type double exactly.
+#define EMU_NEAREST(from, From, to, To)                                                                                     \
+    inline To __##from##2##to##_rn(From x) { return static_cast<To>(x); }                                                   \
+    EMU_DIRECTED(from, From, to, To, rd, true, false)                                                                       \
+    EMU_DIRECTED(from, From, to, To, ru, false, true)                                                                       \
+    EMU_DIRECTED(from, From, to, To, rz, r > 0, r < 0)
+#define EMU_DIRECTED(from, From, to, To, mode, down, up)                                                                    \
+    inline To __##from##2##to##_##mode(From x) {                                                                            \
+        To r = static_cast<To>(x);                                                                                          \
+        return emu::rounded(r, std::isfinite(static_cast<long double>(x)) ? static_cast<double>(static_cast<long double>(x) - r) : 0, down, up); \
+    }
+EMU_NEAREST(int, int, float, float)
 EMU_NEAREST(uint, unsigned, float, float)
 EMU_NEAREST(ll, long long, float, float)
 EMU_NEAREST(ull, unsigned long long, float, float)
@@ -181,6 +192,7 @@ EMU_NEAREST(double, double, float, float)
 EMU_NEAREST(ll, long long, double, double)
 EMU_NEAREST(ull, unsigned long long, double, double)
 #undef EMU_NEAREST
+#undef EMU_DIRECTED
 inline double __int2double_rn(int x) { return x; }
 inline double __uint2double_rn(unsigned x) { return x; }
 inline int __double2hiint(double x) { return static_cast<int>(__double_as_longlong(x) >> 32); }
@@ -219,7 +231,7 @@ EMU_DP2A(__dp2a_hi, 16)
 // CUDA's older warp functions, such as __shfl, have no mask argument. In the emulator all 32 lanes of the
 // warp take part in them.
 #define EMU_WITHOUT_MASK(name)                                                                      \
-    template <class T>                                                                              \
+    template <class T, class = std::enable_if_t<sizeof(T) <= 8>>                                    \
     inline T name(T value, int other, int width = warpSize, emu::CallSite from = EMU_HERE) {        \
         return name##_sync(~0u, value, other, width, from);                                         \
     }
