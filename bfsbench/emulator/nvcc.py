@@ -378,7 +378,8 @@ def _compile_translated(
         # nvcc allows that kernels read arrays through pointers to other types, such as uint4. It also allows
         # code that g++ accepts only with -fpermissive.
         *(*compiler(), "-w", "-fstack-clash-protection", "-fno-strict-aliasing", "-fpermissive", *options),
-        *("-D__global__=", "-D__launch_bounds__(...)=", "-D__cluster_dims__(...)="),
+        *(f"-D__{qualifier}__=" for qualifier in ("global", "device", "constant")),
+        *("-D__launch_bounds__(...)=", "-D__cluster_dims__(...)="),
         *request.compiling,
         levels[-1] if levels and request.mode == "plain" else "-O1",
         *instrumentation(watched=request.mode == "watched", counted=counted, interruptible=polls),

@@ -14,7 +14,7 @@ stay unchanged. In all other code:
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
@@ -39,6 +39,7 @@ _BRACES = re.compile(r"[{}]")
 _SCOPE = re.compile(
     r'(?:\bnamespace\b[^;{}()]*|\bextern\s*"[^"]*"\s*|\b(?:struct|class|union|enum)\b[^;{}=]*)$'
 )
+_CLASS = re.compile(r"\b(?:struct|class|union)\b[^;{}=()]*$")
 _LONGEST_HEAD = 4000
 """Number of characters before a brace in which the head of its function or class is looked for."""
 _TEMPLATE = re.compile(r"\btemplate\s*<")
@@ -55,6 +56,12 @@ _BUILT_IN = re.compile(rf"(?<!\.)(?<!->)(?<!::)\b(?:{'|'.join(_BUILT_INS)})\b")
 _OWN_VARIABLE = re.compile(
     rf"\b(?:dim3|uint3|int|unsigned|auto)\s+(?:[^;(){{}}]*,\s*)?({'|'.join(_BUILT_INS)})\b"
 )
+_DEVICE_VARIABLE = re.compile(r"\b__(?:device|constant)__\b[^;{}()=]*[;{=]")
+_NOT_OF_DEVICE = re.compile(
+    r"\b(?:const(?:expr)?|extern|template|inline|__managed__|using|typedef|operator)\b"
+)
+"""Words of a declaration whose variable the host may read, or that defines no variable."""
+_DECLARED = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^]]*\]\s*)*$")
 _VOLATILE = re.compile(r"\bvolatile\b")
 
 
@@ -119,7 +126,7 @@ def translate_program(path: Path, preprocessed: str, *, unrolls: bool = False) -
     source = Preprocessed(path, preprocessed)
     source.replace(list(_built_in(source)))
     kernels = [kernel for kernel in kernels_of(source) if kernel.body.stop]
-    bodies = _function_bodies(source)
+    bodies, classes = _blocks(source)
 
     def owner(position: int) -> str:
         inside = (number for number, kernel in enumerate(kernels) if position in kernel.body)
@@ -133,6 +140,7 @@ def translate_program(path: Path, preprocessed: str, *, unrolls: bool = False) -
         *(edit for number, kernel in enumerate(kernels) for edit in _prologue(source, kernel, number)),
         *rewrite_shared(source, count(), owner, at_file_scope),
         *_launches(source),
+        *_device_variables(source, [*bodies, *classes]),
         *rewrite_asm(source, with_host=True),
         *(
             Edit(match.start(), match.end(), "__attribute__((noinline))")
@@ -148,12 +156,31 @@ def _built_in(source: Preprocessed) -> Iterator[Edit]:
     """Yields edits that replace CUDA's built-in variables, such as ``threadIdx``. Variables that a function
     declares with these names stay."""
     own = [(match.group(1), match.start()) for match in _OWN_VARIABLE.finditer(source.statements)]
-    bodies = _function_bodies(source) if own else []
+    bodies = _blocks(source)[0] if own else []
     hidden = {(name, body.start) for name, at in own for body in bodies if at in body}
     for match in _BUILT_IN.finditer(source.statements):
         body = next((body.start for body in bodies if match.start() in body), None)
         if (match.group(), body) not in hidden:
             yield Edit(match.start(), match.end(), f"(::emu::{_BUILT_INS[match.group()]}())")
+
+
+def _device_variables(source: Preprocessed, inner: Sequence[range]) -> Iterator[Edit]:
+    """Yields edits that register the variables of the device, so that accesses by the host are found.
+    Variables in the ranges ``inner``, of functions and classes, are not registered."""
+    mask = source.statements
+    for match in _DEVICE_VARIABLE.finditer(mask):
+        begin = max(mask.rfind(mark, 0, match.start()) for mark in ";{}") + 1
+        end = match.end() - 1
+        while end < len(mask) and mask[end] != ";":
+            end = source.closing(end) + 1 if mask[end] in "([{" else end + 1
+        if _NOT_OF_DEVICE.search(mask, begin, end) or any(begin in body for body in inner):
+            continue
+        text = mask[begin:end]
+        parts = split_at(",", text, angles_as_brackets(text))
+        declared = (part.partition("=")[0].partition("{")[0] for part in parts)
+        names = [found.group(1) for part in declared if (found := _DECLARED.search(part.rstrip()))]
+        register = (f' static ::emu::DeviceVariable emu_variable_{name}({name}, "{name}");' for name in names)
+        yield Edit(end + 1, end + 1, "".join(register))
 
 
 def _prologue(source: Preprocessed, kernel: KernelDefinition, number: int) -> Iterator[Edit]:
@@ -291,12 +318,13 @@ def _opening(mask: str, position: int) -> int | None:
     return None
 
 
-def _function_bodies(source: Preprocessed) -> list[range]:
-    """Returns the outermost blocks in braces that are function bodies. Braces of namespaces, classes and
-    linkage specifications are ignored."""
+def _blocks(source: Preprocessed) -> tuple[list[range], list[range]]:
+    """Returns two lists of blocks in braces: the outermost blocks that are function bodies, and the blocks of
+    classes. For function bodies, the braces of namespaces, classes and linkage specifications are ignored."""
     bodies: list[range] = []
-    # for each open block: where it begins, and whether it is a namespace or class
-    blocks: list[tuple[int, bool]] = []
+    classes: list[range] = []
+    # for each open block: where it begins, whether it is a namespace or class, and whether it is a class
+    blocks: list[tuple[int, bool, bool]] = []
     depth = 0
     for match in _BRACES.finditer(source.statements):
         if match.group() == "{":
@@ -304,11 +332,14 @@ def _function_bodies(source: Preprocessed) -> list[range]:
             head = head[max(head.rfind(mark) for mark in ";{}") + 1 :].strip()
             while template := _TEMPLATE.match(head):
                 head = head[_end_of_angles(head, template.end()) :].lstrip()
-            blocks.append((match.start(), _SCOPE.search(head) is not None))
+            is_class = _CLASS.search(head) is not None
+            blocks.append((match.start(), _SCOPE.search(head) is not None, is_class))
             depth += not blocks[-1][1]
         elif blocks:
-            start, is_scope = blocks.pop()
+            start, is_scope, is_class = blocks.pop()
             depth -= not is_scope
+            if is_scope and is_class:
+                classes.append(range(start, match.start()))
             if not is_scope and depth == 0:
                 bodies.append(range(start, match.start()))
-    return bodies
+    return bodies, classes

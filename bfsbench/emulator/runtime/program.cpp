@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <map>
 #include <thread>
 #include <cstdarg>
 #include <cstdio>
@@ -335,8 +336,31 @@ void ProgramDevice::lose_error() {
     unasked_ = {};
 }
 
+// The variables of the device, by their first bytes: the number of bytes, and the name.
+static std::map<const char*, std::pair<size_t, const char*>>& device_variables() {
+    static std::map<const char*, std::pair<size_t, const char*>> variables;
+    return variables;
+}
+
+void add_device_variable(const void* begin, size_t bytes, const char* name) {
+    if (mode != Mode::watched) return;
+    auto& variables = device_variables();
+    variables[static_cast<const char*>(begin)] = {bytes, name};
+    auto& [last, end] = *variables.rbegin();
+    variable_range = variables.begin()->first;
+    variable_range_bytes = static_cast<size_t>(last + end.first - variable_range);
+}
+
 void report_host_access(const char* address, size_t bytes, Act act, Scope scope, const void* site) {
     ProgramDevice& device = ProgramDevice::get();
+    auto next = device_variables().upper_bound(address);
+    if (next != device_variables().begin()) {
+        const auto& [begin, variable] = *std::prev(next);
+        const char* verb = act == Act::read ? "reads" : "writes";
+        if (static_cast<size_t>(address - begin) < variable.first) {
+            device.find("host access", std::string("the host ") + verb + " its own copy of the device's variable '" + variable.second + "'", {}, site);
+        }
+    }
     if (!device.memory.has(address)) return device.machine.watch->touch_by_host(address, bytes, act, scope, {"", {}, site, false});
     bool freed = device.machine.buffers.at(address).second == nullptr;
     std::string what = act == Act::read ? "reads" : "writes";

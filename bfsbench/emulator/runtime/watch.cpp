@@ -47,6 +47,8 @@ constexpr size_t kNearShared = 1 << 16;
 __thread Watch* watching = nullptr;
 const char* device_range = nullptr;
 size_t device_range_bytes = 0;
+const char* variable_range = nullptr;
+size_t variable_range_bytes = 0;
 __thread __attribute__((tls_model("initial-exec"))) int64_t steps_left = 0;
 
 void Watch::begin_launch(const Grid& grid, const ChildLaunch* child) {

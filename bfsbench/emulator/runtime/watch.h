@@ -178,11 +178,16 @@ class Watch {
 // to this range. It also checks accesses to memory that streams use (`host_range`).
 extern const char* device_range;
 extern size_t device_range_bytes;
+// A range that contains all variables of the device in a watched program with host code, beside other
+// variables.
+extern const char* variable_range;
+extern size_t variable_range_bytes;
 void report_host_access(const char* address, size_t bytes, Act act, Scope scope, const void* site);
 inline void check_host_access(const char* address, size_t bytes, Act act, Scope scope, const void* site) {
     bool on_device = static_cast<size_t>(address - device_range) < device_range_bytes;
     bool in_streams = static_cast<size_t>(address - host_range) < host_range_bytes;
-    if (__builtin_expect((on_device || in_streams) && !current, 0)) report_host_access(address, bytes, act, scope, site);
+    bool near_variables = static_cast<size_t>(address - variable_range) < variable_range_bytes;
+    if (__builtin_expect((on_device || in_streams || near_variables) && !current, 0)) report_host_access(address, bytes, act, scope, site);
 }
 
 // The checker of the launch that runs on this core, or null if the emulator does not check accesses.

@@ -84,6 +84,18 @@ int overflow(int depth) {
 }
 
 __constant__ int symbol[4];
+__device__ int total, totals[2] = {1, 2};
+__device__ const int kTwo = 2;
+__managed__ int shared_total;
+template <class A, class B> struct Both { A a; B b; };
+namespace {
+__device__ Both<int, int> both;
+}
+int of_host = 3;
+__global__ void bad_shuffle(int *x) {
+    int value = __shfl_down_sync(~0u, 1, 16);  // from nowhere
+    if (threadIdx.x == 33) x[0] = value;
+}
 __global__ void waits_for_all() { cooperative_groups::this_grid().sync(); }
 
 // Frees what cannot be freed, and copies what reaches too far.
@@ -119,6 +131,10 @@ int main(int argc, char **argv) {
     if (wanted == 14) computes<<<1, 32>>>(1, x);
     if (wanted == 15) right<<<1, 64>>>(host);
     if (wanted == 16) right<<<1, 64>>>(nullptr);
+    if (wanted == 35) totals[0] = of_host + kTwo + shared_total;  // own copy
+    if (wanted == 36) of_host = both.b;                          // own pair
+    if (wanted == 37) bad_shuffle<<<1, 40>>>(x);
+    if (wanted == 38) cudaMemcpyToSymbol(total, &of_host, 4);
     if (wanted >= 27 && wanted < 34) frees_and_copies(wanted, x, host);
     if (wanted == 34) waits_for_all<<<2, 32>>>();
     if (wanted >= 17 && wanted < 27) textures(wanted, reinterpret_cast<float *>(x));

@@ -125,6 +125,18 @@ class DynamicSharedAtFileScope {
     template <class Index> T& operator[](Index index) const { return dynamic_shared<T>()[index]; }
 };
 
+// Registers a __device__ or __constant__ variable. If the program is watched, accesses by the host are
+// reported.
+EMU_API void add_device_variable(const void* begin, size_t bytes, const char* name);
+struct DeviceVariable {
+    template <class T>
+    EMU_INNER DeviceVariable(const T& variable, const char* name) {
+#if defined(EMU_WATCH) && !defined(EMU_COUNT)
+        add_device_variable(const_cast<const char*>(&reinterpret_cast<const volatile char&>(variable)), sizeof variable, name);
+#endif
+    }
+};
+
 // How a program was compiled: without checks, with race detection (watched), or with counting of memory
 // accesses. All object files of a program must have one mode.
 enum class Mode : int { plain, watched, counting };

@@ -5,15 +5,18 @@
 #define __CUDA_ARCH__ 900
 #define __CUDA_ON_CPU__ 1
 
-#ifdef EMU_PROGRAM  // for programs the translator reads __global__ in the preprocessed text
+#ifdef EMU_PROGRAM_MODE  // for programs the translator reads these qualifiers in the preprocessed text
+#else
+#define __device__
+#define __constant__
+#endif
+#ifdef EMU_PROGRAM
 #elif defined(EMU_COUNT)
 #define __global__ __attribute__((flatten))  // `flatten` inlines all calls into the kernel, as nvcc does
 #else
 #define __global__
 #endif
-#define __device__
 #define __host__
-#define __constant__
 #define __managed__
 #define __grid_constant__
 #ifndef EMU_PROGRAM
