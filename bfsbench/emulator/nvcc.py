@@ -35,6 +35,8 @@ from bfsbench.support.toolchain import compiler
 
 _FOLDERS = "thrust thrust/iterator thrust/random thrust/mr cuda/std cuda"
 """The folders of NVIDIA's C++ headers that programs may include."""
+_USUAL = ("distance", "extrema", "tuple")
+"""Headers of thrust that most other headers of thrust included in older versions. Programs rely on that."""
 _HEADERS = ("-isystem", str(INCLUDE / "cuda"), "-isystem", str(INCLUDE))
 _UNSEEN = "vectors of thrust are neither watched nor counted: build a plain program"
 _NVCC_MACROS = ("__CUDACC__", "__CUDA_ARCH__", "__NVCC__")
@@ -90,7 +92,10 @@ def _wrap(headers: Path, wrappers: Path) -> None:
             lines += ["#ifdef EMU_WATCH", f"#error {_UNSEEN}", "#endif"]
         for name in _NVCC_MACROS:
             lines += [f'#pragma push_macro("{name}")', f"#undef {name}"]
-        lines += [f'#include "{name}"' for name in ("emu/thrust_begin.h", header, "emu/thrust_end.h")]
+        is_thrust = header.parent.name == "thrust" and header.name != "version.h"
+        usual = [f"thrust/{name}.h" for name in _USUAL] if is_thrust else []
+        names = ["emu/thrust_begin.h", str(header), *usual, "emu/thrust_end.h"]
+        lines += [f'#include "{name}"' for name in names]
         lines += [f'#pragma pop_macro("{name}")' for name in _NVCC_MACROS]
         (wrappers / header.name).write_text("\n".join(lines) + "\n")
 
@@ -244,7 +249,9 @@ def _option(request: Invocation, word: str, left: list[str]) -> None:
     elif name[:2] == "-l":
         _library(request, argument(name[2:]))
     elif name in ("-std", "-O") or (name[:2] == "-O" and len(word) == 3):
-        request.compiling.append(f"{name}={argument()}" if name == "-std" else f"-O{argument(name[2:])}")
+        # the emulator's headers need C++17
+        standard = re.sub(r"(\+\+)(98|03|0x|11|1y|14)$", r"\g<1>17", argument()) if name == "-std" else ""
+        request.compiling.append(f"{name}={standard}" if standard else f"-O{argument(name[2:])}")
     elif name in ("-g", "-pthread", "-fPIC", "-fopenmp") or name.startswith("-W"):
         _for_compiler(request, f"{name}{equals}{value}")
     else:

@@ -145,6 +145,15 @@ def test_values_of_ignored_options_are_no_files(words: list[str]) -> None:
     assert (request.inputs, request.compiling) == ([Path("x.cu")], [])
 
 
+def test_older_standards_than_cpp17_are_raised() -> None:
+    words = [["-std=c++11"], ["--std", "gnu++14"], ["-std=c++20"]]
+    assert [parse([*given, "x.cu"]).compiling for given in words] == [
+        ["-std=c++17"],
+        ["-std=gnu++17"],
+        ["-std=c++20"],
+    ]
+
+
 @pytest.mark.parametrize("option", ["-I", "-isystem", "--include-path"])
 def test_headers_of_a_cuda_toolkit_are_not_used(tmp_path: Path, option: str) -> None:
     (tmp_path / "cuda_runtime.h").write_text("#error the toolkit's header is included\n")

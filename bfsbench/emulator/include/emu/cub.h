@@ -4,7 +4,9 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
+#include <iostream>
 #include <iterator>
 #include <limits>
 #include <type_traits>
@@ -21,6 +23,12 @@
 namespace cub {
 
 struct NullType {};
+
+struct CachingDeviceAllocator {
+    template <class... Bounds> explicit CachingDeviceAllocator(Bounds...) {}
+    cudaError_t DeviceAllocate(void** place, size_t bytes, cudaStream_t = 0) { return cudaMalloc(place, bytes); }
+    cudaError_t DeviceFree(void* place) { return cudaFree(place); }
+};
 
 template <class K, class V>
 struct KeyValuePair {
