@@ -12,6 +12,7 @@ stay unchanged. In all other code:
   too.
 """
 
+import os
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -62,12 +63,14 @@ _NOT_OF_DEVICE = re.compile(
 )
 """Words of a declaration whose variable the host may read, or that defines no variable."""
 _DECLARED = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^]]*\]\s*)*$")
-_VOLATILE = re.compile(r"\bvolatile\b")
+_VOLATILE = re.compile(r"\b(?<!asm )(?<!asm__ )volatile\b")
+_OWN_HEADERS = f"{Path(__file__).resolve().parent / 'include'}{os.sep}"
+"""The beginning of the paths of the emulator's headers. They need no translation."""
 
 
 class Preprocessed(SourceText):
-    """The output of the preprocessor for one file. The text of system headers is removed before the
-    translation, and put back at the end."""
+    """The output of the preprocessor for one file. The text of system headers and of the emulator's headers
+    is removed before the translation, and put back at the end."""
 
     def __init__(self, path: Path, output: str) -> None:
         self._hidden: list[str] = []
@@ -91,6 +94,7 @@ class Preprocessed(SourceText):
         ends = [*(match.start() for match in markers[1:]), len(output)] if markers else []
         # an expanded macro of a system header has the mark of system headers, and the name of the user's file
         own = {match.group(2) for match in markers if "3" not in match.group(3)}
+        own = {name for name in own if not name.startswith(_OWN_HEADERS)}
         for match, end in zip(markers, ends, strict=True):
             text = output[match.start() : end]
             if match.group(2) in own and not match.group(2).startswith("<"):

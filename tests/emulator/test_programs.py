@@ -145,6 +145,15 @@ def test_values_of_ignored_options_are_no_files(words: list[str]) -> None:
     assert (request.inputs, request.compiling) == ([Path("x.cu")], [])
 
 
+@pytest.mark.parametrize("declared", ["int", "volatile int"])
+def test_only_programs_with_volatile_call_the_runtime_at_each_block(tmp_path: Path, declared: str) -> None:
+    kernel = f'__global__ void k({declared} *x) {{ x[0] = 1; asm volatile(""); }}'
+    text = f"{kernel}\nint main() {{ k<<<1, 1>>>(nullptr); }}\n"
+    (tmp_path / "p.cu").write_text(text)
+    build(parse(["-c", str(tmp_path / "p.cu"), "-o", str(tmp_path / "p.o")]))
+    assert (b"__sanitizer_cov_trace_pc" in (tmp_path / "p.o").read_bytes()) == (declared != "int")
+
+
 def test_older_standards_than_cpp17_are_raised() -> None:
     words = [["-std=c++11"], ["--std", "gnu++14"], ["-std=c++20"]]
     assert [parse([*given, "x.cu"]).compiling for given in words] == [
