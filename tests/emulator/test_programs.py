@@ -198,6 +198,7 @@ FOUND: dict[int, set[tuple[str, str | None]]] = {
     36: {("host access", "own pair")},
     37: {("bad shuffle", "from nowhere")},
     38: set(),
+    39: set(),
     24: {("use after free", "sample")},
     25: {("race", "surface race")},
     26: {("stale read", "stale")},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstring>
+#include <utility>
 
 #include "machine.h"
 #include "worker.h"
@@ -55,6 +56,7 @@ void Watch::begin_launch(const Grid& grid, const ChildLaunch* child) {
     grid_ = &grid;
     ++launch_;
     steps_left = kMostSteps;
+    renewals_ = goes_on ? kMostRenewals : 0;
     sites_.forget_places();
     if (!child) clocks.begin_family();
     // A tail launch begins after all other grids have ended, so its accesses do not race with theirs.
@@ -107,6 +109,7 @@ std::vector<std::pair<const char*, size_t>> segments_of(const char* path) {
 // `site`, an instruction of the current thread.
 void Watch::report_endless(const void* site) {
     steps_left = kMostSteps;  // the report may run code that counts steps
+    if (std::exchange(stored_, false) && renewals_-- > 0) return;
     unsigned left = 4;
     for (const ResidentBlock* block : worker->resident()) {
         for (const Fiber& fiber : block->fibers) {

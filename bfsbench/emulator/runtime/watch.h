@@ -109,8 +109,9 @@ class Watch {
     void report_lane(Fault fault, CallSite from);
     void report_misaligned(const char* address, Act act, const void* site);
 
-    // Ends the launch with an error, because it has run too long. Reports what its threads access.
-    [[noreturn]] void report_endless(const void* site);
+    // Ends the launch with an error, because it has run too long. Reports what its threads access. In a program
+    // with host code, the launch goes on for a while if its threads have stored values since the last call.
+    void report_endless(const void* site);
 
     // Adds the variables of a kernel library, which kernels may access like buffers.
     void add_module(const char* begin, size_t bytes);
@@ -128,6 +129,7 @@ class Watch {
     // Largest number of basic blocks that a launch may enter. On the small graphs of race detection, launches
     // enter a few million. The longest known search enters 23 million.
     static constexpr int64_t kMostSteps = 40'000'000;
+    static constexpr int kMostRenewals = 50;
 
     struct Place {
         Shadow* shadow = nullptr;
@@ -171,6 +173,8 @@ class Watch {
     unsigned launch_ = 0;
     Moment launch_began_ = 0;
     bool recording_ = false, incomplete_ = false;
+    bool stored_ = false;  // true if a thread has made a plain store since the last call of report_endless()
+    int renewals_ = 0;     // number of times that the running launch may still go on after it has run too long
     std::vector<Record> records_;
 };
 
@@ -247,6 +251,7 @@ inline __attribute__((always_inline)) void Watch::access(const char* address, si
     if (__builtin_expect(!site.has(offset, bytes), 0)) return access_elsewhere(address, bytes, now, order, where);
     fiber.last = now;
     fiber.last_address = address;
+    stored_ |= act == Act::write && scope == Scope::none;
     check(site.shared ? *block.shadow : *site.shadow, offset, bytes, now, address);
     if (scope != Scope::none) clocks.atomic(address, act, scope, order);
 }

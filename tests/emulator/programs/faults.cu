@@ -96,6 +96,9 @@ __global__ void bad_shuffle(int *x) {
     int value = __shfl_down_sync(~0u, 1, 16);  // from nowhere
     if (threadIdx.x == 33) x[0] = value;
 }
+__global__ void long_but_finite(int *x) {
+    for (int i = 0; i < 2700000; ++i) x[threadIdx.x] = i;
+}
 __global__ void waits_for_all() { cooperative_groups::this_grid().sync(); }
 
 // Frees what cannot be freed, and copies what reaches too far.
@@ -134,6 +137,7 @@ int main(int argc, char **argv) {
     if (wanted == 35) totals[0] = of_host + kTwo + shared_total;  // own copy
     if (wanted == 36) of_host = both.b;                          // own pair
     if (wanted == 37) bad_shuffle<<<1, 40>>>(x);
+    if (wanted == 39) long_but_finite<<<1, 16>>>(x);
     if (wanted == 38) cudaMemcpyToSymbol(total, &of_host, 4);
     if (wanted >= 27 && wanted < 34) frees_and_copies(wanted, x, host);
     if (wanted == 34) waits_for_all<<<2, 32>>>();
