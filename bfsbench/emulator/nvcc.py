@@ -122,7 +122,6 @@ _UNSUPPORTED_LIBRARIES = {
 _MISSING = re.compile(r"fatal error: (\S+): No such file")
 _MISSING_HEADERS = {
     "cub/": "this part of cub",
-    "cooperative_groups/memcpy_async": "memcpy_async of cooperative groups, which cub needs,",
     "mma.h": "mma.h, with matrix instructions,",
     **{
         "cuda.h" if name == "cuda" else name: library

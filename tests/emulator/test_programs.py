@@ -44,6 +44,7 @@ def output(program: Path, *arguments: str) -> str:
     ("name", "expected"),
     [
         ("launches", "cudaSuccess\n"),
+        ("async", "0 failures\n"),
         ("cub", "0 failures\n"),
         ("language", "14 34 32 34 4 64 cudaSuccess\n"),
         ("runtime_api", "0 failures\n"),
@@ -70,7 +71,7 @@ def test_textures_have_no_findings_and_are_counted() -> None:
     assert by_line["int value = surf3Dread<int>(surface, x, y, z);"] == "load"
 
 
-@pytest.mark.parametrize("name", ["cub", "inline_ptx", "language", "spellings"])
+@pytest.mark.parametrize("name", ["async", "cub", "inline_ptx", "language", "spellings"])
 def test_right_programs_have_no_findings(name: str) -> None:
     with built([PROGRAMS / f"{name}.cu"], USUAL, "watched") as program:
         assert not run(program, [], 1, quiet=True, stop=False).all_findings()

@@ -106,12 +106,23 @@ EMU_FAST(__tanf, tanf)
 #undef EMU_FAST
 extern "C" inline float __powf(float x, float y) noexcept { return powf(x, y); }
 
+namespace emu {
+// Converts a floating-point number to an integer as a GPU does. A number out of range becomes the nearest
+// limit of the integer type, and NaN becomes zero.
+template <class To, class From>
+inline To to_integer(From x) {
+    if (x != x) return 0;
+    constexpr To kLeast = std::numeric_limits<To>::min(), kMost = std::numeric_limits<To>::max();
+    if (x <= static_cast<From>(kLeast)) return kLeast;
+    return x >= static_cast<From>(kMost) ? kMost : static_cast<To>(x);
+}
+}  // namespace emu
 // The suffix of a conversion function names its rounding mode: rn (to nearest, ties to even), rz (towards
 // zero), ru (up) or rd (down).
-inline int __float2int_rn(float x) { return static_cast<int>(nearbyintf(x)); }
-inline int __float2int_rz(float x) { return static_cast<int>(x); }
-inline int __float2int_ru(float x) { return static_cast<int>(ceilf(x)); }
-inline int __float2int_rd(float x) { return static_cast<int>(floorf(x)); }
+inline int __float2int_rn(float x) { return emu::to_integer<int>(nearbyintf(x)); }
+inline int __float2int_rz(float x) { return emu::to_integer<int>(x); }
+inline int __float2int_ru(float x) { return emu::to_integer<int>(ceilf(x)); }
+inline int __float2int_rd(float x) { return emu::to_integer<int>(floorf(x)); }
 #ifndef EMU_PROGRAM
 inline float __int2float_rn(int x) { return static_cast<float>(x); }
 #endif

@@ -149,17 +149,6 @@ EMU_DIRECTED(d, double, sqrt, rz, r > 0, r < 0)
 #undef EMU_DIRECTED_OF
 inline float __frsqrt_rn(float x) { return 1 / sqrtf(x); }
 
-namespace emu {
-// Converts a floating-point number to an integer as a GPU does. A number out of range becomes the nearest
-// limit of the integer type, and NaN becomes zero.
-template <class To, class From>
-inline To to_integer(From x) {
-    if (x != x) return 0;
-    constexpr To kLeast = std::numeric_limits<To>::min(), kMost = std::numeric_limits<To>::max();
-    if (x <= static_cast<From>(kLeast)) return kLeast;
-    return x >= static_cast<From>(kMost) ? kMost : static_cast<To>(x);
-}
-}  // namespace emu
 #define EMU_CONVERSION(from, From, to, To)                                                        \
     inline To __##from##2##to##_rz(From x) { return emu::to_integer<To>(trunc(x)); }              \
     inline To __##from##2##to##_rn(From x) { return emu::to_integer<To>(nearbyint(x)); }          \
