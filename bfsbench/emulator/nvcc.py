@@ -115,7 +115,6 @@ _UNSUPPORTED_LIBRARIES = {
     "NVML": "nvml nvidia-ml",
     "NVRTC": "nvrtc",
     "nvJPEG": "nvjpeg",
-    "the driver API": "cuda",
 }
 """NVIDIA's libraries that the emulator does not provide. The values are their names in the linker option
 ``-l``."""
@@ -123,14 +122,10 @@ _MISSING = re.compile(r"fatal error: (\S+): No such file")
 _MISSING_HEADERS = {
     "cub/": "this part of cub",
     "mma.h": "mma.h, with matrix instructions,",
-    **{
-        "cuda.h" if name == "cuda" else name: library
-        for library, names in _UNSUPPORTED_LIBRARIES.items()
-        for name in names.split()
-    },
+    **{name: library for library, names in _UNSUPPORTED_LIBRARIES.items() for name in names.split()},
 }
 """What is not supported if a header is missing, by the beginning of the header's name."""
-_RUNTIME_LIBRARIES = frozenset(("cudart", "cudart_static", "cudadevrt", "nvToolsExt"))
+_RUNTIME_LIBRARIES = frozenset(("cuda", "cudart", "cudart_static", "cudadevrt", "nvToolsExt"))
 _SHORT = {
     **{"--compile": "-c", "--device-c": "-dc", "--preprocess": "-E", "--device-link": "-dlink"},
     **{"--output-file": "-o", "--x": "-x", "--std": "-std", "--shared": "-shared", "--debug": "-g"},
@@ -142,7 +137,15 @@ _SHORT = {
 """Short forms of nvcc's options, by their long forms."""
 _STEPS = {
     **dict.fromkeys(("-c", "-dc", "-dw"), "compile"),
-    **{"-E": "preprocess", "-M": "depend", "-MM": "depend", "-lib": "archive", "-dlink": "device-link"},
+    **{
+        "-E": "preprocess",
+        "-cuda": "preprocess",
+        "--cuda": "preprocess",
+        "-M": "depend",
+        "-MM": "depend",
+        "-lib": "archive",
+        "-dlink": "device-link",
+    },
 }
 """The last step that is done, by the option that ends the work early."""
 _IGNORED = (
@@ -157,7 +160,7 @@ _IGNORED_WITH_A_VALUE = (
     "threads Xcudafe default-stream fmad ftz prec-div prec-sqrt Werror"
 )
 """Options of nvcc that the emulator ignores, and that take a value after a space or an equals sign."""
-_REFUSED = "ptx cubin fatbin cuda optix-ir"
+_REFUSED = "ptx cubin fatbin optix-ir"
 """Options of nvcc that ask for machine code of a GPU. The emulator refuses them."""
 
 
