@@ -80,23 +80,25 @@ def _wrap(headers: Path, wrappers: Path) -> None:
     """Write a wrapper for each of NVIDIA's headers in a folder.
 
     The compiler is not nvcc, so the wrapper undefines the macros that mark nvcc, includes the header, and
-    restores the macros.
+    restores the macros. After a header of thrust that a program includes itself, the wrapper includes the
+    headers of ``_USUAL``.
     """
     wrappers.mkdir(parents=True, exist_ok=True)
     for header in headers.iterdir():
         if not header.is_file():
             continue
-        lines = ["#pragma once"]
+        outermost = f"EMU_OUTERMOST_{re.sub(r'[^A-Z]', '_', header.name.upper())}"
+        lines = ["#pragma once", "#ifndef EMU_IN_THRUST"]
+        lines += [f"#define {name}" for name in ("EMU_IN_THRUST", outermost)] + ["#endif"]
         # thrust allocates on the host's heap, so its accesses cannot be watched
         if header.name == "device_vector.h":
             lines += ["#ifdef EMU_WATCH", f"#error {_UNSEEN}", "#endif"]
         for name in _NVCC_MACROS:
             lines += [f'#pragma push_macro("{name}")', f"#undef {name}"]
-        is_thrust = header.parent.name == "thrust" and header.name != "version.h"
-        usual = [f"thrust/{name}.h" for name in _USUAL] if is_thrust else []
-        names = ["emu/thrust_begin.h", str(header), *usual, "emu/thrust_end.h"]
-        lines += [f'#include "{name}"' for name in names]
+        lines += [f'#include "{name}"' for name in ("emu/thrust_begin.h", header, "emu/thrust_end.h")]
         lines += [f'#pragma pop_macro("{name}")' for name in _NVCC_MACROS]
+        usual = [f"#include <thrust/{name}.h>" for name in _USUAL] if header.parent.name == "thrust" else []
+        lines += [f"#ifdef {outermost}", f"#undef {outermost}", "#undef EMU_IN_THRUST", *usual, "#endif"]
         (wrappers / header.name).write_text("\n".join(lines) + "\n")
 
 

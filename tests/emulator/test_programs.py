@@ -87,6 +87,15 @@ def test_thrust_shares_memory_with_kernels(capfd: pytest.CaptureFixture[str]) ->
     assert "vectors of thrust are neither watched nor counted" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("header", ["sort.h", "iterator/transform_iterator.h"])
+def test_headers_of_thrust_include_what_older_versions_included(tmp_path: Path, header: str) -> None:
+    if not cccl_options():
+        pytest.skip("the headers of nvidia-cuda-cccl are not installed")
+    first = f"#include <thrust/{header}>\n#include <thrust/copy.h>\n"
+    (tmp_path / "p.cu").write_text(first + "auto count(int *a, int *b) { return thrust::distance(a, b); }\n")
+    build(parse(["-c", str(tmp_path / "p.cu"), "-o", str(tmp_path / "p.o")]))
+
+
 @pytest.mark.parametrize(("header", "library"), [("cublas_v2.h", "cuBLAS"), ("curand_kernel.h", "cuRAND")])
 def test_a_missing_library_is_named(tmp_path: Path, header: str, library: str) -> None:
     (tmp_path / "p.cu").write_text(f"#include <{header}>\nint main() {{}}\n")
