@@ -314,11 +314,14 @@ class SweepProgress:
         configurations.
         """
 
-    def batch(self, size: int, held: Sequence[Mapping[str, str]], again: Mapping[str, int]) -> None:
+    def again(self, size: int, reasons: Mapping[str, int]) -> None:
+        """Called before the method ``batch`` if configurations of the batch have rows in the file, but are
+        measured again. ``size`` is the size of the batch. ``reasons`` counts the configurations by reason."""
+
+    def batch(self, size: int, held: Sequence[Mapping[str, str]]) -> None:
         """Called before a batch of ``size`` configurations is measured.
 
-        ``held`` are the rows of these configurations that are in the file already. ``again`` counts the
-        configurations that have a row and are measured again, by reason.
+        ``held`` are the rows of these configurations that are in the file already.
         """
 
     def done(self, measured: Measured) -> None:
@@ -437,7 +440,9 @@ def _carry_out(
         rows = [output.row(point, graphs[point.graph]) for point in batch.points]
         left = [point for point, row in zip(batch.points, rows, strict=True) if row is None]
         again = Counter(filter(None, (output.why_again(point, graphs[point.graph]) for point in left)))
-        progress.batch(len(rows), [row for row in rows if row is not None], again)
+        if again:
+            progress.again(len(rows), again)
+        progress.batch(len(rows), [row for row in rows if row is not None])
         made: dict[Identity, Mapping[str, str]] = {}
         for measured in _until(request.deadline, left, graphs, method, run):
             output.append(measured)

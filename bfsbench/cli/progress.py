@@ -103,11 +103,13 @@ class SweepDisplay(Display, SweepProgress):
         self._task = self.bars.add_task(f"0/{total}", total=total)
         self.bars.start()
 
-    def batch(self, size: int, held: Sequence[Mapping[str, str]], again: Mapping[str, int]) -> None:
-        if again and not self._said_again:
+    def again(self, size: int, reasons: Mapping[str, int]) -> None:
+        if not self._said_again:
             self._said_again = True  # a tuning has a batch per point, which need no line each
-            which = ", ".join(f"{number} {why}" if size > 1 else why for why, number in again.items())
+            which = ", ".join(f"{number} {why}" if size > 1 else why for why, number in reasons.items())
             self.print(f"rows in {self._path} are replaced, because their points are measured again: {which}")
+
+    def batch(self, size: int, held: Sequence[Mapping[str, str]]) -> None:
         if held and size == self._total:
             failed = sum(row["status"] != "ok" for row in held)
             said = f"{len(held)} of {size} points are in {self._path} already"

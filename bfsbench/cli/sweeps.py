@@ -55,7 +55,7 @@ from bfsbench.variants import all_families, family_of, find, find_family, with_a
 class Failures(SweepProgress):
     """A progress display that prints nothing but points that failed, one line each on stderr."""
 
-    def batch(self, size: int, held: Sequence[Mapping[str, str]], again: Mapping[str, int]) -> None:
+    def batch(self, size: int, held: Sequence[Mapping[str, str]]) -> None:
         for row in held:
             self._print(row, " (--retry-failed measures it again)")
 
@@ -72,11 +72,18 @@ class Failures(SweepProgress):
 class JsonLines(SweepProgress):
     """A progress display that prints each event of a sweep as one line of JSON on standard output."""
 
+    def __init__(self) -> None:
+        self._again = 0
+
     def begin(self, device: DeviceInfo | None, total: int) -> None:
         self._print("begin", points=total, backend=device.backend if device else "host")
 
-    def batch(self, size: int, held: Sequence[Mapping[str, str]], again: Mapping[str, int]) -> None:
-        self._print("batch", points=size, held=len(held), again=sum(again.values()))
+    def again(self, size: int, reasons: Mapping[str, int]) -> None:
+        self._again = sum(reasons.values())
+
+    def batch(self, size: int, held: Sequence[Mapping[str, str]]) -> None:
+        self._print("batch", points=size, held=len(held), again=self._again)
+        self._again = 0
 
     def done(self, measured: Measured) -> None:
         self._print("point", worker=measured.worker, **measured.row)
