@@ -52,10 +52,20 @@ using bfsbench::Team;
 enum class Step : int8_t { push_alone, push_together, pull };
 
 constexpr int64_t kAhead = 8;         // number of queue entries between a prefetch and its use
-constexpr int64_t kShortRow = 16;     // vertices with up to this many arcs claim neighbours without a branch
+constexpr int64_t kRare = 8;          // neighbours are claimed with a branch while fewer than 1 / kRare are unseen
 constexpr int64_t kChunk = 512;       // largest number of queue entries that a thread takes at a time
 constexpr int64_t kWordGrain = 64;    // number of 64-bit words of a bitmap that a thread takes at a time
 constexpr int64_t kLevelGrain = 1 << 14;
+constexpr int64_t kSample = 8;        // of many found vertices, one in kSample is asked for its degree
+
+// Values of a vertex's mark. Any other mark is the vertex's level plus kFirstLevel.
+constexpr uint8_t kUnseen = 0;
+constexpr uint8_t kUnreachable = 1;  // no arc leads to the vertex
+constexpr uint8_t kDeep = 2;         // the vertex was seen, and its level is in the array of levels
+constexpr uint8_t kFirstLevel = 3;
+
+// Returns the mark of vertices of a level.
+uint8_t mark_of(int32_t level) { return level <= 255 - kFirstLevel ? static_cast<uint8_t>(level + kFirstLevel) : kDeep; }
 
 template <class T>
 T get(const T& place) {
@@ -101,24 +111,28 @@ class ParallelSearch final : public Search {
           words_(arguments.num_vertices / 64 + 1),
           team_(arguments.threads),
           members_(team_.size()),
-          seen_(new uint8_t[words_ * 64]),
+          marks_(new uint8_t[words_ * 64]),
           level_(new uint64_t[words_]),
           next_(new uint64_t[words_]) {
         for (Member& member : members_) member.queue.reset(new int32_t[arguments.num_vertices + 1]);
+        for (int64_t v = 0; v < words_ * 64; ++v) {
+            const bool reachable = v < graph_.num_vertices && column_offsets_[v] < column_offsets_[v + 1];
+            marks_[v] = reachable ? kUnseen : kUnreachable;
+        }
     }
 
     void run(int32_t source, int32_t* levels) override {
         levels_ = levels;
-        clear();
-        levels_[source] = 0;
-        seen_[source] = 1;
+        const uint8_t before = marks_[source];
+        marks_[source] = mark_of(0);
         for (Member& member : members_) member.head = member.tail = member.end = 0;
         members_[0].queue[0] = source;
         members_[0].tail = members_[0].end = 1;
         Frontier frontier{1, degree(source)};
         // Number of arcs that leave unseen vertices.
         int64_t unexplored = row_offsets_[graph_.num_vertices] - frontier.arcs;
-        for (int32_t next = 1; frontier.vertices > 0; ++next) {
+        int32_t next = 1;
+        for (; frontier.vertices > 0; ++next) {
             const bool small = frontier.arcs <= graph_.sequential_limit;
             const bool many = static_cast<double>(frontier.arcs) * graph_.alpha > static_cast<double>(unexplored);
             if (!small && many) {
@@ -129,6 +143,8 @@ class ParallelSearch final : public Search {
                 unexplored = std::max<int64_t>(unexplored - frontier.arcs, 0);
             }
         }
+        write_levels(next);
+        marks_[source] = before;
     }
 
   private:
@@ -139,72 +155,70 @@ class ParallelSearch final : public Search {
 
     int64_t degree(int32_t v) const { return row_offsets_[v + 1] - row_offsets_[v]; }
 
-    // Resets the levels and the bytes that tell whether a vertex was seen. The bytes after the last vertex count as
-    // seen, so that the search does not take them for vertices.
-    void clear() {
-        const int64_t n = graph_.num_vertices;
-        team_.share(n, kLevelGrain, [&](int64_t begin, int64_t end) {
-            std::fill(levels_ + begin, levels_ + end, -1);
-            std::memset(&seen_[begin], 0, end - begin);
-        });
-        std::memset(&seen_[n], 1, words_ * 64 - n);
+    // Prefetches the first two cache lines of the row of vertex v.
+    static void fetch(const int32_t* columns, const Offset* offsets, int32_t v) {
+        const int32_t* const row = &columns[offsets[v]];
+        __builtin_prefetch(row);
+        __builtin_prefetch(row + 16);
     }
 
-    // Claims the unseen neighbours of vertex v and appends them to the queue. Returns the new end of the
-    // queue.
-    template <bool together>
-    int64_t claim(int32_t v, int32_t* queue, int64_t end) {
-        const int32_t* const columns = graph_.column_indices;
-        uint8_t* const seen = seen_.get();
-        const Offset last = row_offsets_[v + 1];
-        Offset e = row_offsets_[v];
-        if (last - e > kShortRow) {
-            for (; e < last; ++e) {
-                const int32_t neighbour = columns[e];
-                if (get(seen[neighbour])) continue;
-                set(seen[neighbour], uint8_t{1});
-                queue[end++] = neighbour;
+    // Writes the levels that are in marks, and resets the marks for the next search.
+    void write_levels(int32_t end) {
+        const bool deep = mark_of(end) == kDeep;
+        team_.share(graph_.num_vertices, kLevelGrain, [&](int64_t begin, int64_t end) {
+            int32_t* __restrict const levels = levels_;
+            uint8_t* __restrict const marks = marks_.get();
+            for (int64_t v = begin; v < end; ++v) {
+                const int32_t level = marks[v] - kFirstLevel, other = deep && level == kDeep - kFirstLevel ? levels[v] : -1;
+                levels[v] = level >= 0 ? level : other;
             }
-            return end;
-        }
-        uint8_t unused;
-        for (; e < last; ++e) {
-            const int32_t neighbour = columns[e];
-            const uint8_t known = get(seen[neighbour]);
-            queue[end] = neighbour;
-            end += known ^ 1;
-            // Storing a 1 over a 1 would take the byte's cache line from other threads.
-            set(*(together && known ? &unused : &seen[neighbour]), uint8_t{1});
-        }
-        return end;
+            for (int64_t v = begin; v < end; ++v) marks[v] = marks[v] == kUnreachable;
+        });
     }
 
     // Expands the entries begin .. end - 1 of a queue, and appends the found vertices to the queue of `member`. The
     // function prefetches only for entries that have been written: the entries before `end` and, if one thread
     // alone expands its own queue, the entries that it has just appended.
-    template <bool together>
-    void expand(const int32_t* queue, int64_t begin, int64_t end, Member& member, int32_t next) {
-        const bool own = queue == member.queue.get();
-        const int64_t old = member.end;
-        int64_t fill = old;
-        for (int64_t i = begin; i < end; ++i) {
-            const int64_t limit = !together && own ? std::max(end, fill) : end;
-            if (i + 2 * kAhead < limit) __builtin_prefetch(&row_offsets_[queue[i + 2 * kAhead]]);
-            if (i + kAhead < limit) __builtin_prefetch(&graph_.column_indices[row_offsets_[queue[i + kAhead]]]);
-            fill = claim<together>(queue[i], member.queue.get(), fill);
-        }
+    void expand(const int32_t* queue, int64_t begin, int64_t end, Member& member, int32_t next, bool alone) {
+        const Offset* const offsets = row_offsets_;
+        const int32_t* const columns = graph_.column_indices;
+        uint8_t* const marks = marks_.get();
+        const uint8_t mark = mark_of(next);
         int32_t* const found = member.queue.get();
-        int64_t arcs = 0;
-        member.end = old;
-        for (int64_t i = old; i < fill; ++i) {  // the loop drops vertices without out-arcs from the queue
-            const int32_t v = found[i];
-            const int64_t leaving = degree(v);
-            set(levels_[v], next);
-            arcs += leaving;
-            found[member.end] = v;
-            member.end += leaving > 0;
+        const int64_t old = member.end;
+        int64_t fill = old, arcs = 0;
+        for (int64_t i = begin; i < end; ++i) {
+            const int64_t limit = alone && queue == found ? std::max(end, fill) : end;
+            if (i + 2 * kAhead < limit) __builtin_prefetch(&offsets[queue[i + 2 * kAhead]]);
+            if (i + kAhead < limit) fetch(columns, offsets, queue[i + kAhead]);
+            const int32_t v = queue[i];
+            const Offset last = offsets[v + 1];
+            Offset e = offsets[v];
+            arcs += last - e;
+            if ((fill - old + kChunk) * kRare < arcs) {
+                for (; e < last; ++e) {
+                    const int32_t neighbour = columns[e];
+                    if (get(marks[neighbour]) != kUnseen) continue;
+                    set(marks[neighbour], mark);
+                    found[fill++] = neighbour;
+                }
+            }
+            for (; e < last; ++e) {
+                const int64_t neighbour = columns[e];
+                const uint8_t known = get(marks[neighbour]);
+                const bool fresh = known == kUnseen;
+                found[fill] = static_cast<int32_t>(neighbour);
+                fill += fresh;
+                set(marks[neighbour], static_cast<uint8_t>(known + mark * fresh));
+            }
         }
-        member.found.add({fill - old, arcs});
+        if (mark == kDeep)
+            for (int64_t i = old; i < fill; ++i) set(levels_[found[i]], next);
+        const int64_t step = fill - old > 64 * kSample ? kSample : 1;
+        int64_t leaving = 0;
+        for (int64_t i = old; i < fill; i += step) leaving += degree(found[i]);
+        member.found.add({fill - old, leaving * step});
+        member.end = fill;
     }
 
     // Starts the next level. The vertices that the threads have found become the frontier. Returns the numbers of
@@ -223,31 +237,41 @@ class ParallelSearch final : public Search {
     Frontier push_alone(int32_t next) {
         note(Step::push_alone, next);
         for (const Member& member : members_)
-            expand<false>(member.queue.get(), member.head, member.tail, members_[0], next);
+            expand(member.queue.get(), member.head, member.tail, members_[0], next, true);
         return advance();
     }
 
-    // Pushes a level with all threads. Each thread first takes chunks of its own queue, which its cache
-    // holds, and then chunks of other queues.
+    // Pushes a level with all threads.
     Frontier push_together(int32_t next, int64_t vertices) {
         note(Step::push_together, next);
         const int64_t grain = std::clamp<int64_t>(vertices / (8 * team_.size()), 1, kChunk);
-        for_each_chunk(grain, [&](const int32_t* queue, int64_t begin, int64_t end, Member& member) {
-            expand<true>(queue, begin, end, member, next);
+        for_each_chunk(vertices, grain, [&](const int32_t* queue, int64_t begin, int64_t end, Member& member) {
+            expand(queue, begin, end, member, next, false);
         });
         return advance();
     }
 
+    // Calls chunk(queue, begin, end, member) on parts of the level's queue entries. The entries of all queues in turn
+    // are divided into one share for each thread. A thread takes chunks of its own share, which its cache holds, and
+    // then chunks of other shares.
     template <class Chunk>
-    void for_each_chunk(int64_t grain, const Chunk& chunk) {
-        for (Member& member : members_) member.taken.store(member.head, std::memory_order_relaxed);
+    void for_each_chunk(int64_t vertices, int64_t grain, const Chunk& chunk) {
+        const int64_t size = team_.size();
+        for (int64_t i = 0; i < size; ++i) members_[i].taken.store(vertices * i / size, std::memory_order_relaxed);
         team_.run([&](int self) {
-            for (int turn = 0; turn < team_.size(); ++turn) {
-                Member& owner = members_[(self + turn) % team_.size()];
-                while (owner.taken.load(std::memory_order_relaxed) < owner.tail) {
-                    const int64_t begin = owner.taken.fetch_add(grain, std::memory_order_relaxed);
-                    if (begin >= owner.tail) break;
-                    chunk(owner.queue.get(), begin, std::min(begin + grain, owner.tail), members_[self]);
+            for (int64_t turn = 0; turn < size; ++turn) {
+                const int64_t owner = (self + turn) % size, last = vertices * (owner + 1) / size;
+                std::atomic<int64_t>& taken = members_[owner].taken;
+                while (taken.load(std::memory_order_relaxed) < last) {
+                    const int64_t begin = taken.fetch_add(grain, std::memory_order_relaxed);
+                    const int64_t end = std::min(begin + grain, last);
+                    int64_t first = 0;  // number of entries in the queues before `member`
+                    for (const Member& member : members_) {
+                        const int64_t shift = member.head - first;
+                        const int64_t from = std::max(begin + shift, member.head), to = std::min(end + shift, member.tail);
+                        if (from < to) chunk(member.queue.get(), from, to, members_[self]);
+                        first += member.tail - member.head;
+                    }
                 }
             }
         });
@@ -260,7 +284,7 @@ class ParallelSearch final : public Search {
         for (;; ++next) {
             const int64_t before = frontier.vertices;
             frontier = pull(next);
-            unexplored -= frontier.arcs;
+            unexplored = std::max<int64_t>(unexplored - frontier.arcs, 0);
             level_.swap(next_);
             const double share = static_cast<double>(frontier.vertices) * graph_.beta;
             const bool shrinks = frontier.vertices < before;
@@ -287,47 +311,57 @@ class ParallelSearch final : public Search {
     Frontier pull(int32_t next) {
         note(Step::pull, next);
         for_each_block([&](int64_t begin, int64_t end, Member& member) {
+            int32_t list[kWordGrain * 64];
+            const int64_t count = list_unseen(begin, end, list);
+            const uint8_t mark = mark_of(next);
             Frontier found;
-            for (int64_t w = begin; w < end; ++w) next_[w] = pull_word(w, next, found);
+            std::fill(&next_[begin], &next_[end], 0);
+            for (int64_t i = 0; i < count; ++i) {
+                if (i + kAhead < count) fetch(graph_.row_indices, column_offsets_, list[i + kAhead]);
+                const int32_t v = list[i];
+                if (!any_in_level(column_offsets_[v], column_offsets_[v + 1])) continue;
+                marks_[v] = mark;
+                if (mark == kDeep) levels_[v] = next;
+                next_[v >> 6] |= uint64_t{1} << (v & 63);
+                found.add({1, degree(v)});
+            }
             member.found.add(found);
         });
         return advance();
     }
 
-    // Returns a bit for each of the 64 vertices of word w: 1 if the vertex was not seen. Each multiplication
-    // gathers the lowest bits of eight bytes.
-    uint64_t unseen(int64_t w) const {
-        uint64_t seen = 0;
-        for (int part = 0; part < 8; ++part) {
-            uint64_t bytes;
-            std::memcpy(&bytes, &seen_[w * 64 + part * 8], 8);
-            seen |= (bytes * 0x0102040810204080) >> 56 << (part * 8);
-        }
-        return ~seen;
+    // Writes the unseen vertices of the words from `begin` to `end` - 1 to a list. Returns their number.
+    int64_t list_unseen(int64_t begin, int64_t end, int32_t* list) const {
+        int64_t count = 0;
+        for (int64_t w = begin; w < end; ++w)
+            for (uint64_t rest = unseen(w); rest; rest &= rest - 1)
+                list[count++] = static_cast<int32_t>(w * 64 + __builtin_ctzll(rest));
+        return count;
     }
 
-    // Finds the vertices of word w that belong to level `next`. Returns a bit for each found vertex.
-    uint64_t pull_word(int64_t w, int32_t next, Frontier& found) {
-        uint64_t fresh = 0;
-        for (uint64_t rest = unseen(w); rest; rest &= rest - 1) {
-            const int64_t v = w * 64 + __builtin_ctzll(rest);
-            const Offset first = column_offsets_[v], last = column_offsets_[v + 1];
-            // No arc leads to the vertex, so the search never has to look at it again.
-            if (first == last) seen_[v] = 1;
-            if (!any_in_level(first, last)) continue;
-            levels_[v] = next;
-            seen_[v] = 1;
-            fresh |= rest & -rest;
-            found.add({1, degree(static_cast<int32_t>(v))});
+    // Returns a bit for each of the 64 vertices of word w: 1 if the vertex was not seen.
+    uint64_t unseen(int64_t w) const {
+        constexpr uint64_t kLow = 0x7F7F7F7F7F7F7F7F;
+        uint64_t bits = 0;
+        for (int part = 0; part < 8; ++part) {
+            uint64_t marks;
+            std::memcpy(&marks, &marks_[w * 64 + part * 8], 8);
+            // The highest bit of each byte becomes 1 if the mark is 0. The multiplication gathers these bits.
+            const uint64_t zero = ~(((marks & kLow) + kLow) | marks | kLow);
+            bits |= ((zero >> 7) * 0x0102040810204080) >> 56 << (part * 8);
         }
-        return fresh;
+        return bits;
     }
 
     bool any_in_level(Offset e, Offset last) const {
-        for (; e < last; ++e) {
-            const int32_t u = graph_.row_indices[e];
-            if (level_[u >> 6] >> (u & 63) & 1) return true;
-        }
+        const uint64_t* const level = level_.get();
+        const int32_t* const rows = graph_.row_indices;
+        const auto bit = [&](Offset i) { return level[rows[i] >> 6] >> (rows[i] & 63); };
+        if (e < last && bit(e++) & 1) return true;
+        for (; last - e >= 4; e += 4)
+            if ((bit(e) | bit(e + 1) | bit(e + 2) | bit(e + 3)) & 1) return true;
+        for (; e < last; ++e)
+            if (bit(e) & 1) return true;
         return false;
     }
 
@@ -335,7 +369,9 @@ class ParallelSearch final : public Search {
         team_.share(words_, kLevelGrain, [&](int64_t begin, int64_t end) {
             std::fill(&level_[begin], &level_[end], 0);
         });
-        for_each_chunk(kChunk, [&](const int32_t* queue, int64_t begin, int64_t end, Member&) {
+        int64_t vertices = 0;
+        for (const Member& member : members_) vertices += member.tail - member.head;
+        for_each_chunk(vertices, kChunk, [&](const int32_t* queue, int64_t begin, int64_t end, Member&) {
             for (int64_t i = begin; i < end; ++i)
                 __atomic_fetch_or(&level_[queue[i] >> 6], uint64_t{1} << (queue[i] & 63), __ATOMIC_RELAXED);
         });
@@ -358,7 +394,7 @@ class ParallelSearch final : public Search {
     int32_t* levels_ = nullptr;
     Team team_;
     std::vector<Member> members_;
-    std::unique_ptr<uint8_t[]> seen_;
+    std::unique_ptr<uint8_t[]> marks_;
     std::unique_ptr<uint64_t[]> level_, next_;
 };
 
