@@ -131,16 +131,18 @@ class ParallelSearch final : public Search {
         Frontier frontier{1, degree(source)};
         // Number of arcs that leave unseen vertices.
         int64_t unexplored = row_offsets_[graph_.num_vertices] - frontier.arcs;
+        double share = 1;  // share of the last level's arcs that led to unseen vertices
         int32_t next = 1;
         for (; frontier.vertices > 0; ++next) {
             const bool small = frontier.arcs <= graph_.sequential_limit;
-            const bool many = static_cast<double>(frontier.arcs) * graph_.alpha > static_cast<double>(unexplored);
-            if (!small && many) {
+            const double arcs = static_cast<double>(frontier.arcs);
+            if (!small && arcs * share * graph_.alpha > static_cast<double>(unexplored)) {
                 next = pull_levels(next, frontier, unexplored);
             } else {
                 frontier = small || team_.size() == 1 ? push_alone(next) : push_together(next, frontier.vertices);
                 // A vertex that two threads claim counts twice, so the difference may be negative.
                 unexplored = std::max<int64_t>(unexplored - frontier.arcs, 0);
+                share = std::min(1.0, static_cast<double>(frontier.vertices) / arcs);
             }
         }
         write_levels(next);

@@ -67,7 +67,7 @@ class CpuParallel(HostVariant):
         ),
         Knob(
             "ALPHA",
-            2.0,
+            8.0,
             "pull when the frontier's arcs exceed those of unreached vertices over this",
             minimum=0,
             maximum=1e12,
