@@ -52,7 +52,8 @@ using bfsbench::Team;
 enum class Step : int8_t { push_alone, push_together, pull };
 
 constexpr int64_t kAhead = 8;         // number of queue entries between a prefetch and its use
-constexpr int64_t kRare = 8;          // neighbours are claimed with a branch while fewer than 1 / kRare are unseen
+constexpr int64_t kWarm = 32;
+constexpr int64_t kRare = 3;          // neighbours are claimed with a branch while fewer than 1 / kRare are unseen
 constexpr int64_t kChunk = 512;       // largest number of queue entries that a thread takes at a time
 constexpr int64_t kWordGrain = 64;    // number of 64-bit words of a bitmap that a thread takes at a time
 constexpr int64_t kLevelGrain = 1 << 14;
@@ -118,6 +119,7 @@ class ParallelSearch final : public Search {
         for (int64_t v = 0; v < words_ * 64; ++v) {
             const bool reachable = v < graph_.num_vertices && column_offsets_[v] < column_offsets_[v + 1];
             marks_[v] = reachable ? kUnseen : kUnreachable;
+            reachable_ += reachable;
         }
     }
 
@@ -129,21 +131,20 @@ class ParallelSearch final : public Search {
         members_[0].queue[0] = source;
         members_[0].tail = members_[0].end = 1;
         Frontier frontier{1, degree(source)};
-        // Number of arcs that leave unseen vertices.
-        int64_t unexplored = row_offsets_[graph_.num_vertices] - frontier.arcs;
-        double share = 1;  // share of the last level's arcs that led to unseen vertices
+        int64_t unseen = reachable_ - 1;
+        double share = 1;  // share of the last level's arcs that found a vertex
         int32_t next = 1;
         for (; frontier.vertices > 0; ++next) {
             const bool small = frontier.arcs <= graph_.sequential_limit;
             const double arcs = static_cast<double>(frontier.arcs);
-            if (!small && arcs * share * graph_.alpha > static_cast<double>(unexplored)) {
-                next = pull_levels(next, frontier, unexplored);
+            if (!small && arcs * share * graph_.alpha > static_cast<double>(unseen)) {
+                next = pull_levels(next, frontier, unseen);
             } else {
                 frontier = small || team_.size() == 1 ? push_alone(next) : push_together(next, frontier.vertices);
                 // A vertex that two threads claim counts twice, so the difference may be negative.
-                unexplored = std::max<int64_t>(unexplored - frontier.arcs, 0);
-                share = std::min(1.0, static_cast<double>(frontier.vertices) / arcs);
+                unseen = std::max<int64_t>(unseen - frontier.vertices, 0);
             }
+            share = std::min(1.0, static_cast<double>(frontier.vertices) / arcs);
         }
         write_levels(next);
         marks_[source] = before;
@@ -197,7 +198,7 @@ class ParallelSearch final : public Search {
             const Offset last = offsets[v + 1];
             Offset e = offsets[v];
             arcs += last - e;
-            if ((fill - old + kChunk) * kRare < arcs) {
+            if ((fill - old + kWarm) * kRare < arcs) {
                 for (; e < last; ++e) {
                     const int32_t neighbour = columns[e];
                     if (get(marks[neighbour]) != kUnseen) continue;
@@ -281,12 +282,12 @@ class ParallelSearch final : public Search {
 
     // Pulls levels from number `next` on, until a level is empty or pushing is expected to be faster. Returns the
     // number of the last level.
-    int32_t pull_levels(int32_t next, Frontier& frontier, int64_t& unexplored) {
+    int32_t pull_levels(int32_t next, Frontier& frontier, int64_t& unseen) {
         queue_to_bitmap();
         for (;; ++next) {
             const int64_t before = frontier.vertices;
             frontier = pull(next);
-            unexplored = std::max<int64_t>(unexplored - frontier.arcs, 0);
+            unseen = std::max<int64_t>(unseen - frontier.vertices, 0);
             level_.swap(next_);
             const double share = static_cast<double>(frontier.vertices) * graph_.beta;
             const bool shrinks = frontier.vertices < before;
@@ -393,6 +394,7 @@ class ParallelSearch final : public Search {
     const Offset* const row_offsets_;
     const Offset* const column_offsets_;
     const int64_t words_;  // number of 64-bit words in a bitmap of all vertices
+    int64_t reachable_ = 0;  // number of vertices to which arcs lead
     int32_t* levels_ = nullptr;
     Team team_;
     std::vector<Member> members_;
