@@ -68,14 +68,20 @@ constexpr uint8_t kFirstLevel = 3;
 // Returns the mark of vertices of a level.
 uint8_t mark_of(int32_t level) { return level <= 255 - kFirstLevel ? static_cast<uint8_t>(level + kFirstLevel) : kDeep; }
 
-template <class T>
+// Reads a place. Unless one thread works alone, other threads may write the place at the time.
+template <bool alone, class T>
 T get(const T& place) {
+    if constexpr (alone) return place;
     return __atomic_load_n(&place, __ATOMIC_RELAXED);
 }
 
-template <class T>
+// Writes a place. Unless one thread works alone, other threads may access the place at the time.
+template <bool alone, class T>
 void set(T& place, T value) {
-    __atomic_store_n(&place, value, __ATOMIC_RELAXED);
+    if constexpr (alone)
+        place = value;
+    else
+        __atomic_store_n(&place, value, __ATOMIC_RELAXED);
 }
 
 struct Frontier {
@@ -182,7 +188,8 @@ class ParallelSearch final : public Search {
     // Expands the entries begin .. end - 1 of a queue, and appends the found vertices to the queue of `member`. The
     // function prefetches only for entries that have been written: the entries before `end` and, if one thread
     // alone expands its own queue, the entries that it has just appended.
-    void expand(const int32_t* queue, int64_t begin, int64_t end, Member& member, int32_t next, bool alone) {
+    template <bool alone>
+    void expand(const int32_t* queue, int64_t begin, int64_t end, Member& member, int32_t next) {
         const Offset* const offsets = row_offsets_;
         const int32_t* const columns = graph_.column_indices;
         uint8_t* const marks = marks_.get();
@@ -201,22 +208,22 @@ class ParallelSearch final : public Search {
             if ((fill - old + kWarm) * kRare < arcs) {
                 for (; e < last; ++e) {
                     const int32_t neighbour = columns[e];
-                    if (get(marks[neighbour]) != kUnseen) continue;
-                    set(marks[neighbour], mark);
+                    if (get<alone>(marks[neighbour]) != kUnseen) continue;
+                    set<alone>(marks[neighbour], mark);
                     found[fill++] = neighbour;
                 }
             }
             for (; e < last; ++e) {
                 const int64_t neighbour = columns[e];
-                const uint8_t known = get(marks[neighbour]);
+                const uint8_t known = get<alone>(marks[neighbour]);
                 const bool fresh = known == kUnseen;
                 found[fill] = static_cast<int32_t>(neighbour);
                 fill += fresh;
-                set(marks[neighbour], static_cast<uint8_t>(known + mark * fresh));
+                set<alone>(marks[neighbour], static_cast<uint8_t>(known + mark * fresh));
             }
         }
         if (mark == kDeep)
-            for (int64_t i = old; i < fill; ++i) set(levels_[found[i]], next);
+            for (int64_t i = old; i < fill; ++i) set<alone>(levels_[found[i]], next);
         const int64_t step = fill - old > 64 * kSample ? kSample : 1;
         int64_t leaving = 0;
         for (int64_t i = old; i < fill; i += step) leaving += degree(found[i]);
@@ -240,7 +247,7 @@ class ParallelSearch final : public Search {
     Frontier push_alone(int32_t next) {
         note(Step::push_alone, next);
         for (const Member& member : members_)
-            expand(member.queue.get(), member.head, member.tail, members_[0], next, true);
+            expand<true>(member.queue.get(), member.head, member.tail, members_[0], next);
         return advance();
     }
 
@@ -249,7 +256,7 @@ class ParallelSearch final : public Search {
         note(Step::push_together, next);
         const int64_t grain = std::clamp<int64_t>(vertices / (8 * team_.size()), 1, kChunk);
         for_each_chunk(vertices, grain, [&](const int32_t* queue, int64_t begin, int64_t end, Member& member) {
-            expand(queue, begin, end, member, next, false);
+            expand<false>(queue, begin, end, member, next);
         });
         return advance();
     }
