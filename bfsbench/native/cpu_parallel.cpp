@@ -39,7 +39,7 @@ struct ParallelArguments {
     const int32_t* row_indices;
     int32_t threads;
     int32_t sequential_limit;  // largest number of arcs of a level that one thread pushes alone
-    double alpha, beta;
+    double alpha;
     // An array int8[num_vertices], or null. Element l receives the kind of Step that expanded level l.
     int8_t* steps;
 };
@@ -56,6 +56,7 @@ constexpr int64_t kWarm = 32;
 constexpr int64_t kRare = 3;          // neighbours are claimed with a branch while fewer than 1 / kRare are unseen
 constexpr int64_t kChunk = 512;       // largest number of queue entries that a thread takes at a time
 constexpr int64_t kWordGrain = 64;    // number of 64-bit words of a bitmap that a thread takes at a time
+constexpr double kLeastShare = 0.25;
 constexpr int64_t kLevelGrain = 1 << 14;
 constexpr int64_t kSample = 8;        // of many found vertices, one in kSample is asked for its degree
 
@@ -139,18 +140,21 @@ class ParallelSearch final : public Search {
         Frontier frontier{1, degree(source)};
         int64_t unseen = reachable_ - 1;
         double share = 1;  // share of the last level's arcs that found a vertex
+        bool pulls = false;
         int32_t next = 1;
         for (; frontier.vertices > 0; ++next) {
-            const bool small = frontier.arcs <= graph_.sequential_limit;
+            const bool small = frontier.arcs <= graph_.sequential_limit, pulled = pulls;
             const double arcs = static_cast<double>(frontier.arcs);
-            if (!small && arcs * share * graph_.alpha > static_cast<double>(unseen)) {
-                next = pull_levels(next, frontier, unseen);
-            } else {
+            pulls = !small && arcs * share * graph_.alpha > static_cast<double>(unseen);
+            if (pulls && !pulled) queue_to_bitmap();
+            if (!pulls && pulled) bitmap_to_queue();
+            if (pulls)
+                frontier = pull(next);
+            else
                 frontier = small || team_.size() == 1 ? push_alone(next) : push_together(next, frontier.vertices);
-                // A vertex that two threads claim counts twice, so the difference may be negative.
-                unseen = std::max<int64_t>(unseen - frontier.vertices, 0);
-            }
-            share = std::min(1.0, static_cast<double>(frontier.vertices) / arcs);
+            // A vertex that two threads claim counts twice, so the difference may be negative.
+            unseen = std::max<int64_t>(unseen - frontier.vertices, 0);
+            share = std::clamp(static_cast<double>(frontier.vertices) / arcs, kLeastShare, 1.0);
         }
         write_levels(next);
         marks_[source] = before;
@@ -287,23 +291,6 @@ class ParallelSearch final : public Search {
         });
     }
 
-    // Pulls levels from number `next` on, until a level is empty or pushing is expected to be faster. Returns the
-    // number of the last level.
-    int32_t pull_levels(int32_t next, Frontier& frontier, int64_t& unseen) {
-        queue_to_bitmap();
-        for (;; ++next) {
-            const int64_t before = frontier.vertices;
-            frontier = pull(next);
-            unseen = std::max<int64_t>(unseen - frontier.vertices, 0);
-            level_.swap(next_);
-            const double share = static_cast<double>(frontier.vertices) * graph_.beta;
-            const bool shrinks = frontier.vertices < before;
-            if (frontier.vertices == 0 || (shrinks && share < static_cast<double>(graph_.num_vertices))) break;
-        }
-        bitmap_to_queue();
-        return next;
-    }
-
     // Calls body(begin, end, member) on blocks of the bitmap's words. A thread that becomes free takes the
     // next block.
     template <class Block>
@@ -337,6 +324,7 @@ class ParallelSearch final : public Search {
             }
             member.found.add(found);
         });
+        level_.swap(next_);
         return advance();
     }
 
