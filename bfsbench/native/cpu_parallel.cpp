@@ -53,10 +53,11 @@ enum class Step : int8_t { push_alone, push_together, pull };
 
 constexpr int64_t kAhead = 8;         // number of queue entries between a prefetch and its use
 constexpr int64_t kWarm = 32;
-constexpr int64_t kRare = 3;          // neighbours are claimed with a branch while fewer than 1 / kRare are unseen
+constexpr int64_t kRare = 4;          // neighbours are claimed with a branch while fewer than 1 / kRare are unseen
 constexpr int64_t kChunk = 512;       // largest number of queue entries that a thread takes at a time
 constexpr int64_t kWordGrain = 64;    // number of 64-bit words of a bitmap that a thread takes at a time
-constexpr double kLeastShare = 0.25;
+// Times of a push for each found vertex, and of a pull for each unseen vertex. The unit is the test of one neighbour.
+constexpr double kClaim = 4, kVisit = 4;
 constexpr int64_t kLevelGrain = 1 << 14;
 constexpr int64_t kSample = 8;        // of many found vertices, one in kSample is asked for its degree
 
@@ -138,23 +139,25 @@ class ParallelSearch final : public Search {
         members_[0].queue[0] = source;
         members_[0].tail = members_[0].end = 1;
         Frontier frontier{1, degree(source)};
-        int64_t unseen = reachable_ - 1;
+        // Number of vertices that were not seen, and number of arcs that leave them.
+        Frontier unseen{reachable_ - 1, row_offsets_[graph_.num_vertices] - frontier.arcs};
         double share = 1;  // share of the last level's arcs that found a vertex
         bool pulls = false;
         int32_t next = 1;
         for (; frontier.vertices > 0; ++next) {
             const bool small = frontier.arcs <= graph_.sequential_limit, pulled = pulls;
-            const double arcs = static_cast<double>(frontier.arcs);
-            pulls = !small && arcs * share * graph_.alpha > static_cast<double>(unseen);
+            const int64_t arcs = frontier.arcs;
+            pulls = !small && pull_is_faster(arcs, share, unseen);
             if (pulls && !pulled) queue_to_bitmap();
             if (!pulls && pulled) bitmap_to_queue();
             if (pulls)
                 frontier = pull(next);
             else
                 frontier = small || team_.size() == 1 ? push_alone(next) : push_together(next, frontier.vertices);
-            // A vertex that two threads claim counts twice, so the difference may be negative.
-            unseen = std::max<int64_t>(unseen - frontier.vertices, 0);
-            share = std::clamp(static_cast<double>(frontier.vertices) / arcs, kLeastShare, 1.0);
+            // A vertex that two threads claim counts twice, so the differences may be negative.
+            unseen.vertices = std::max<int64_t>(unseen.vertices - frontier.vertices, 0);
+            unseen.arcs = std::max<int64_t>(unseen.arcs - frontier.arcs, 0);
+            share = std::min(1.0, static_cast<double>(frontier.vertices) / static_cast<double>(arcs));
         }
         write_levels(next);
         marks_[source] = before;
@@ -164,6 +167,17 @@ class ParallelSearch final : public Search {
     // Records how a level is expanded. `next` is the number of the level that is discovered from it.
     void note(Step step, int32_t next) const {
         if (graph_.steps) graph_.steps[next - 1] = static_cast<int8_t>(step);
+    }
+
+    // Estimates whether pulling a level takes less time than pushing it. `arcs` is the number of arcs that leave the
+    // level, and `share` is the share of them that is expected to lead to unseen vertices. The unit of time is the
+    // test of one neighbour. An unseen vertex is expected to test neighbours until one of `share * arcs` arcs, spread
+    // evenly over the arcs of unseen vertices, comes from the level.
+    bool pull_is_faster(int64_t arcs, double share, const Frontier& unseen) const {
+        const double pushed = static_cast<double>(arcs), finds = share * pushed;
+        const double vertices = static_cast<double>(unseen.vertices), all = static_cast<double>(unseen.arcs);
+        const double push = pushed + kClaim * finds, pull = kVisit * vertices + all * std::min(1.0, vertices / finds);
+        return push * graph_.alpha > pull;
     }
 
     int64_t degree(int32_t v) const { return row_offsets_[v + 1] - row_offsets_[v]; }
