@@ -3,20 +3,20 @@
 //
 // A level is pushed or pulled. To push, threads take the level's vertices from queues and claim their unseen
 // neighbours. To pull, each unseen vertex looks for an in-neighbour in the level, which is a bitmap, and stops at
-// the first. Pulling begins when the arcs that leave the level exceed 1 / alpha of the arcs that leave unseen
-// vertices, unless the level has at most sequential_limit arcs. Pulling ends when a level is smaller than the level
-// before and has fewer than 1 / beta of the vertices.
+// the first. Before each level of more than sequential_limit arcs, the search estimates the times of a push and of a
+// pull, and multiplies the time of the push by alpha. The calling thread pushes smaller levels alone, because
+// sharing these levels among threads would take longer.
 //
-// Each vertex has a byte that says whether the vertex was seen. A thread claims a vertex by reading and writing the
-// byte without a locked instruction. So two threads may both claim a vertex, queue it and expand it. This costs
-// time but changes no level. A thread never claims a vertex twice, so its queue never has more than num_vertices
-// vertices. A further entry of the queue takes stores of neighbours that are not claimed.
+// Each vertex has a mark, which is a byte. The mark says whether the vertex was seen, and usually also its level. So
+// a search writes the array of levels once, in order, when it ends. Levels that are too deep for a byte are
+// written when their vertices are found.
 //
-// Neighbours in short rows are claimed without a branch, because the processor cannot predict which
-// neighbours are unseen. The calling thread pushes levels of few arcs alone, because sharing these levels
-// among threads would take longer.
+// A thread claims a vertex by reading and writing its mark without a locked instruction. So two threads may both
+// claim a vertex, queue it and expand it. This costs time but changes no level. A thread never claims a vertex
+// twice, so its queue never has more than num_vertices vertices. A further entry of the queue takes stores of
+// neighbours that are not claimed.
 //
-// Threads use relaxed atomic operations for bytes and levels that several threads may access at a time.
+// Threads use relaxed atomic operations for marks and levels that several threads may access at a time.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -51,15 +51,18 @@ using bfsbench::Team;
 
 enum class Step : int8_t { push_alone, push_together, pull };
 
-constexpr int64_t kAhead = 8;         // number of queue entries between a prefetch and its use
-constexpr int64_t kWarm = 32;
-constexpr int64_t kRare = 4;          // neighbours are claimed with a branch while fewer than 1 / kRare are unseen
-constexpr int64_t kChunk = 512;       // largest number of queue entries that a thread takes at a time
-constexpr int64_t kWordGrain = 64;    // number of 64-bit words of a bitmap that a thread takes at a time
-// Times of a push for each found vertex, and of a pull for each unseen vertex. The unit is the test of one neighbour.
-constexpr double kClaim = 4, kVisit = 4;
+constexpr int64_t kAhead = 8;       // number of queue entries between a prefetch and its use
+constexpr int64_t kChunk = 512;     // largest number of queue entries that a thread takes at a time
+constexpr int64_t kWordGrain = 64;  // number of 64-bit words of a bitmap that a thread takes at a time
 constexpr int64_t kLevelGrain = 1 << 14;
-constexpr int64_t kSample = 8;        // of many found vertices, one in kSample is asked for its degree
+// If a thread has found many vertices, it adds up the degrees of one vertex in kSample.
+constexpr int64_t kSample = 8, kMany = 512;
+// A push claims neighbours without a branch until fewer than 1 / kRare of them were unseen. It counts kWarm unseen
+// neighbours in advance.
+constexpr int64_t kRare = 4, kWarm = 32;
+// The time of a push for each found vertex, and of a pull for each unseen vertex. The unit is the time of a push for
+// each arc, and of a pull for each in-neighbour.
+constexpr double kClaim = 4, kVisit = 4;
 
 // Values of a vertex's mark. Any other mark is the vertex's level plus kFirstLevel.
 constexpr uint8_t kUnseen = 0;
@@ -68,7 +71,9 @@ constexpr uint8_t kDeep = 2;         // the vertex was seen, and its level is in
 constexpr uint8_t kFirstLevel = 3;
 
 // Returns the mark of vertices of a level.
-uint8_t mark_of(int32_t level) { return level <= 255 - kFirstLevel ? static_cast<uint8_t>(level + kFirstLevel) : kDeep; }
+uint8_t mark_of(int32_t level) {
+    return level <= 255 - kFirstLevel ? static_cast<uint8_t>(level + kFirstLevel) : kDeep;
+}
 
 // Reads a place. Unless one thread works alone, other threads may write the place at the time.
 template <bool alone, class T>
@@ -159,7 +164,7 @@ class ParallelSearch final : public Search {
             unseen.arcs = std::max<int64_t>(unseen.arcs - frontier.arcs, 0);
             share = std::min(1.0, static_cast<double>(frontier.vertices) / static_cast<double>(arcs));
         }
-        write_levels(next);
+        write_levels(next - 2);
         marks_[source] = before;
     }
 
@@ -170,14 +175,14 @@ class ParallelSearch final : public Search {
     }
 
     // Estimates whether pulling a level takes less time than pushing it. `arcs` is the number of arcs that leave the
-    // level, and `share` is the share of them that is expected to lead to unseen vertices. The unit of time is the
-    // test of one neighbour. An unseen vertex is expected to test neighbours until one of `share * arcs` arcs, spread
-    // evenly over the arcs of unseen vertices, comes from the level.
+    // level. `share` is the share of these arcs that is expected to lead to unseen vertices. The estimate assumes
+    // that these arcs are spread evenly over the unseen vertices and over their in-neighbours.
     bool pull_is_faster(int64_t arcs, double share, const Frontier& unseen) const {
-        const double pushed = static_cast<double>(arcs), finds = share * pushed;
-        const double vertices = static_cast<double>(unseen.vertices), all = static_cast<double>(unseen.arcs);
-        const double push = pushed + kClaim * finds, pull = kVisit * vertices + all * std::min(1.0, vertices / finds);
-        return push * graph_.alpha > pull;
+        const double found = share * static_cast<double>(arcs), vertices = static_cast<double>(unseen.vertices);
+        const double push = static_cast<double>(arcs) + kClaim * found;
+        // Share of its in-neighbours that an unseen vertex examines.
+        const double examined = std::min(1.0, vertices / found);
+        return push * graph_.alpha > kVisit * vertices + examined * static_cast<double>(unseen.arcs);
     }
 
     int64_t degree(int32_t v) const { return row_offsets_[v + 1] - row_offsets_[v]; }
@@ -189,22 +194,26 @@ class ParallelSearch final : public Search {
         __builtin_prefetch(row + 16);
     }
 
-    // Writes the levels that are in marks, and resets the marks for the next search.
-    void write_levels(int32_t end) {
-        const bool deep = mark_of(end) == kDeep;
+    // Writes the levels that marks hold, and resets the marks for the next search. `depth` is the largest level.
+    void write_levels(int32_t depth) {
+        const bool deep = mark_of(depth) == kDeep;
         team_.share(graph_.num_vertices, kLevelGrain, [&](int64_t begin, int64_t end) {
             int32_t* __restrict const levels = levels_;
             uint8_t* __restrict const marks = marks_.get();
             for (int64_t v = begin; v < end; ++v) {
-                const int32_t level = marks[v] - kFirstLevel, other = deep && level == kDeep - kFirstLevel ? levels[v] : -1;
-                levels[v] = level >= 0 ? level : other;
+                const int32_t other = deep && marks[v] == kDeep ? levels[v] : -1;
+                levels[v] = marks[v] >= kFirstLevel ? marks[v] - kFirstLevel : other;
             }
-            for (int64_t v = begin; v < end; ++v) marks[v] = marks[v] == kUnreachable;
+            for (int64_t v = begin; v < end; ++v) marks[v] = marks[v] == kUnreachable ? kUnreachable : kUnseen;
         });
     }
 
-    // Expands the entries begin .. end - 1 of a queue, and appends the found vertices to the queue of `member`. The
-    // function prefetches only for entries that have been written: the entries before `end` and, if one thread
+    // Expands the entries begin .. end - 1 of a queue, and appends the found vertices to the queue of `member`. A
+    // branch on the mark of a neighbour costs time if the processor cannot predict it. So the function branches only
+    // while unseen neighbours are rare. Otherwise it stores each mark, which is the old mark if the neighbour was
+    // seen. The address of the store does not depend on the mark, so later loads need not wait for it.
+    //
+    // The function prefetches only for entries that have been written: the entries before `end` and, if one thread
     // alone expands its own queue, the entries that it has just appended.
     template <bool alone>
     void expand(const int32_t* queue, int64_t begin, int64_t end, Member& member, int32_t next) {
@@ -242,7 +251,7 @@ class ParallelSearch final : public Search {
         }
         if (mark == kDeep)
             for (int64_t i = old; i < fill; ++i) set<alone>(levels_[found[i]], next);
-        const int64_t step = fill - old > 64 * kSample ? kSample : 1;
+        const int64_t step = fill - old > kMany ? kSample : 1;
         int64_t leaving = 0;
         for (int64_t i = old; i < fill; i += step) leaving += degree(found[i]);
         member.found.add({fill - old, leaving * step});
@@ -296,7 +305,8 @@ class ParallelSearch final : public Search {
                     int64_t first = 0;  // number of entries in the queues before `member`
                     for (const Member& member : members_) {
                         const int64_t shift = member.head - first;
-                        const int64_t from = std::max(begin + shift, member.head), to = std::min(end + shift, member.tail);
+                        const int64_t from = std::max(begin + shift, member.head);
+                        const int64_t to = std::min(end + shift, member.tail);
                         if (from < to) chunk(member.queue.get(), from, to, members_[self]);
                         first += member.tail - member.head;
                     }
