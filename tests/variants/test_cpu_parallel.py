@@ -88,9 +88,7 @@ One thread searches. Several threads may claim a vertex twice, and then count it
 
 @pytest.mark.parametrize(("limit", "alpha"), STEPS_OF)
 def test_levels_are_expanded_as_the_criteria_ask(limit: int, alpha: float) -> None:
-    for name, steps in zip(
-        ("kronecker", "random_1025", "lattice"), STEPS_OF[limit, alpha], strict=True
-    ):
+    for name, steps in zip(("kronecker", "random_1025", "lattice"), STEPS_OF[limit, alpha], strict=True):
         search = prepared(shape(name), ALPHA=alpha, SEQUENTIAL_LIMIT=limit, THREADS=1)
         assert steps_of(search, 0) == steps, name
 
