@@ -153,7 +153,7 @@ class ParallelSearch final : public Search {
             const bool small = frontier.arcs <= graph_.sequential_limit, pulled = pulls;
             const int64_t arcs = frontier.arcs;
             pulls = !small && pull_is_faster(arcs, share, unseen);
-            if (pulls && !pulled) queue_to_bitmap();
+            if (pulls && !pulled) marks_to_bitmap(next - 1);
             if (!pulls && pulled) bitmap_to_queue();
             if (pulls)
                 frontier = pull(next);
@@ -356,19 +356,20 @@ class ParallelSearch final : public Search {
     int64_t list_unseen(int64_t begin, int64_t end, int32_t* list) const {
         int64_t count = 0;
         for (int64_t w = begin; w < end; ++w)
-            for (uint64_t rest = unseen(w); rest; rest &= rest - 1)
+            for (uint64_t rest = marked(w, kUnseen); rest; rest &= rest - 1)
                 list[count++] = static_cast<int32_t>(w * 64 + __builtin_ctzll(rest));
         return count;
     }
 
-    // Returns a bit for each of the 64 vertices of word w: 1 if the vertex was not seen.
-    uint64_t unseen(int64_t w) const {
-        constexpr uint64_t kLow = 0x7F7F7F7F7F7F7F7F;
+    // Returns a bit for each of the 64 vertices of word w: 1 if the vertex has the mark.
+    uint64_t marked(int64_t w, uint8_t mark) const {
+        constexpr uint64_t kOnes = 0x0101010101010101, kLow = 0x7F * kOnes;
         uint64_t bits = 0;
         for (int part = 0; part < 8; ++part) {
             uint64_t marks;
             std::memcpy(&marks, &marks_[w * 64 + part * 8], 8);
-            // The highest bit of each byte becomes 1 if the mark is 0. The multiplication gathers these bits.
+            marks ^= mark * kOnes;
+            // The highest bit of each byte becomes 1 if the byte is 0. The multiplication gathers these bits.
             const uint64_t zero = ~(((marks & kLow) + kLow) | marks | kLow);
             bits |= ((zero >> 7) * 0x0102040810204080) >> 56 << (part * 8);
         }
@@ -387,15 +388,17 @@ class ParallelSearch final : public Search {
         return false;
     }
 
-    void queue_to_bitmap() {
-        team_.share(words_, kLevelGrain, [&](int64_t begin, int64_t end) {
-            std::fill(&level_[begin], &level_[end], 0);
-        });
-        int64_t vertices = 0;
-        for (const Member& member : members_) vertices += member.tail - member.head;
-        for_each_chunk(vertices, kChunk, [&](const int32_t* queue, int64_t begin, int64_t end, Member&) {
-            for (int64_t i = begin; i < end; ++i)
-                __atomic_fetch_or(&level_[queue[i] >> 6], uint64_t{1} << (queue[i] & 63), __ATOMIC_RELAXED);
+    // Sets the bits of the vertices of a level, which it finds by their marks.
+    void marks_to_bitmap(int32_t level) {
+        const uint8_t mark = mark_of(level);
+        for_each_block([&](int64_t begin, int64_t end, Member&) {
+            for (int64_t w = begin; w < end; ++w) {
+                uint64_t bits = marked(w, mark);
+                if (mark == kDeep)
+                    for (uint64_t rest = bits; rest; rest &= rest - 1)
+                        if (levels_[w * 64 + __builtin_ctzll(rest)] != level) bits ^= rest & -rest;
+                level_[w] = bits;
+            }
         });
     }
 
