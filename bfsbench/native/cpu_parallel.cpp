@@ -60,9 +60,9 @@ constexpr int64_t kSample = 8, kMany = 512;
 // A push claims neighbours without a branch until fewer than 1 / kRare of them were unseen. It counts kWarm unseen
 // neighbours in advance.
 constexpr int64_t kRare = 4, kWarm = 32;
-// The time of a push for each found vertex, and of a pull for each unseen vertex. The unit is the time of a push for
-// each arc, and of a pull for each in-neighbour.
-constexpr double kClaim = 4, kVisit = 4;
+// Estimated times, as multiples of the time of a push for each arc: of a push for each found vertex, of a pull for
+// each unseen vertex, and of a pull for each in-neighbour that it examines.
+constexpr double kClaim = 4, kVisit = 4, kExamine = 2;
 
 // Values of a vertex's mark. Any other mark is the vertex's level plus kFirstLevel.
 constexpr uint8_t kUnseen = 0;
@@ -182,7 +182,8 @@ class ParallelSearch final : public Search {
         const double push = static_cast<double>(arcs) + kClaim * found;
         // Share of its in-neighbours that an unseen vertex examines.
         const double examined = std::min(1.0, vertices / found);
-        return push * graph_.alpha > kVisit * vertices + examined * static_cast<double>(unseen.arcs);
+        const double pull = kVisit * vertices + kExamine * examined * static_cast<double>(unseen.arcs);
+        return push * graph_.alpha > pull;
     }
 
     int64_t degree(int32_t v) const { return row_offsets_[v + 1] - row_offsets_[v]; }

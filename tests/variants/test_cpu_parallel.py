@@ -73,12 +73,12 @@ def steps_of(search: CpuParallel, source: int) -> str:
 
 STEPS_OF = {
     (0, 0): ("pppp", "ppppppppp", 39 * "p"),
-    (0, 0.3): ("ppvv", "pppppvvvv", 39 * "p"),
-    (0, 1): ("pvvv", "ppppvvvvv", 39 * "p"),
+    (0, 0.3): ("ppvv", "pppppvvpv", 39 * "p"),
+    (0, 1): ("pvvv", "pppppvvvv", 39 * "p"),
     (0, 1e12): ("vvvv", "vvvvvvvvv", 39 * "v"),
-    (8, 1): ("pvvv", "ppppvvvvp", 39 * "p"),
+    (8, 1): ("pvvv", "pppppvvvp", 39 * "p"),
     (8, 1e12): ("vvvv", "pvvvvvvvp", 4 * "p" + 32 * "v" + "ppp"),
-    (500, 1): ("pvvp", "ppppvvvpp", 39 * "p"),
+    (500, 1): ("pvvp", "pppppvvpp", 39 * "p"),
 }
 """For the knobs SEQUENTIAL_LIMIT and ALPHA, how the levels of three graphs are expanded.
 
