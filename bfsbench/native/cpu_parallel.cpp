@@ -282,7 +282,7 @@ class ParallelSearch final : public Search {
     // Pushes a level with all threads.
     Frontier push_together(int32_t next, int64_t vertices) {
         note(Step::push_together, next);
-        const int64_t grain = std::clamp<int64_t>(vertices / (8 * team_.size()), 1, kChunk);
+        const int64_t grain = std::clamp<int64_t>(vertices / (4 * team_.size()), 1, kChunk);
         for_each_chunk(vertices, grain, [&](const int32_t* queue, int64_t begin, int64_t end, Member& member) {
             expand<false>(queue, begin, end, member, next);
         });
