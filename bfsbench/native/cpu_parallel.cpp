@@ -20,11 +20,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <vector>
 
+#include "marks.h"
 #include "team.h"
 
 extern "C" {
@@ -47,11 +47,12 @@ struct ParallelArguments {
 
 namespace {
 
-using bfsbench::Team;
+using namespace bfsbench;
 
 enum class Step : int8_t { push_alone, push_together, pull };
 
 constexpr int64_t kAhead = 8;       // number of queue entries between a prefetch and its use
+constexpr int64_t kFew = 16;        // largest number of vertices of a level that is pushed like in cpu_queue
 constexpr int64_t kChunk = 512;     // largest number of queue entries that a thread takes at a time
 constexpr int64_t kWordGrain = 64;  // number of 64-bit words of a bitmap that a thread takes at a time
 constexpr int64_t kLevelGrain = 1 << 14;
@@ -63,33 +64,6 @@ constexpr int64_t kRare = 4, kWarm = 32;
 // Estimated times, as multiples of the time of a push for each arc: of a push for each found vertex, of a pull for
 // each unseen vertex, and of a pull for each in-neighbour that it examines.
 constexpr double kClaim = 4, kVisit = 4, kExamine = 2;
-
-// Values of a vertex's mark. Any other mark is the vertex's level plus kFirstLevel.
-constexpr uint8_t kUnseen = 0;
-constexpr uint8_t kUnreachable = 1;  // no arc leads to the vertex
-constexpr uint8_t kDeep = 2;         // the vertex was seen, and its level is in the array of levels
-constexpr uint8_t kFirstLevel = 3;
-
-// Returns the mark of vertices of a level.
-uint8_t mark_of(int32_t level) {
-    return level <= 255 - kFirstLevel ? static_cast<uint8_t>(level + kFirstLevel) : kDeep;
-}
-
-// Reads a place. Unless one thread works alone, other threads may write the place at the time.
-template <bool alone, class T>
-T get(const T& place) {
-    if constexpr (alone) return place;
-    return __atomic_load_n(&place, __ATOMIC_RELAXED);
-}
-
-// Writes a place. Unless one thread works alone, other threads may access the place at the time.
-template <bool alone, class T>
-void set(T& place, T value) {
-    if constexpr (alone)
-        place = value;
-    else
-        __atomic_store_n(&place, value, __ATOMIC_RELAXED);
-}
 
 struct Frontier {
     int64_t vertices = 0, arcs = 0;  // number of vertices of a level, and number of arcs that leave them
@@ -151,6 +125,11 @@ class ParallelSearch final : public Search {
         int32_t next = 1;
         for (; frontier.vertices > 0; ++next) {
             const bool small = frontier.arcs <= graph_.sequential_limit, pulled = pulls;
+            if (small && frontier.vertices <= kFew && members_[0].tail - members_[0].head == frontier.vertices) {
+                next = push_few(next, frontier, unseen);
+                share = 1;
+                continue;
+            }
             const int64_t arcs = frontier.arcs;
             pulls = !small && pull_is_faster(arcs, share, unseen);
             if (pulls && !pulled) marks_to_bitmap(next - 1);
@@ -272,6 +251,42 @@ class ParallelSearch final : public Search {
         return all;
     }
 
+    // Pushes the level and the levels after it like cpu_queue, as long as they have at most kFew vertices. To prepare
+    // another push would take longer than such a level. Returns the number of the last level that it finds.
+    int32_t push_few(int32_t next, Frontier& frontier, Frontier& unseen) {
+        Member& member = members_[0];
+        const Offset* const offsets = row_offsets_;
+        const int32_t* const columns = graph_.column_indices;
+        int32_t *const queue = member.queue.get(), *const levels = levels_;
+        uint8_t* const marks = marks_.get();
+        int64_t begin = member.head, end = member.tail, fill = end, arcs = 0;
+        for (;; ++next) {
+            note(Step::push_alone, next);
+            const uint8_t mark = mark_of(next);
+            for (; begin < end; ++begin) {
+                const Offset first = offsets[queue[begin]], last = offsets[queue[begin] + 1];
+                arcs += last - first;
+                for (Offset e = first; e < last; ++e) {
+                    const int32_t neighbour = columns[e];
+                    if (marks[neighbour] != kUnseen) continue;
+                    marks[neighbour] = mark;
+                    if (mark == kDeep) levels[neighbour] = next;
+                    queue[fill++] = neighbour;
+                }
+            }
+            if (fill == end || fill - end > kFew) break;
+            end = fill;
+        }
+        arcs -= frontier.arcs;
+        unseen.vertices -= fill - member.tail;
+        frontier = {fill - end, 0};
+        for (int64_t i = end; i < fill; ++i) frontier.arcs += degree(queue[i]);
+        unseen.arcs -= arcs + frontier.arcs;
+        member.head = end;
+        member.tail = member.end = fill;
+        return next;
+    }
+
     Frontier push_alone(int32_t next) {
         note(Step::push_alone, next);
         for (const Member& member : members_)
@@ -357,24 +372,9 @@ class ParallelSearch final : public Search {
     int64_t list_unseen(int64_t begin, int64_t end, int32_t* list) const {
         int64_t count = 0;
         for (int64_t w = begin; w < end; ++w)
-            for (uint64_t rest = marked(w, kUnseen); rest; rest &= rest - 1)
+            for (uint64_t rest = marked(&marks_[w * 64], kUnseen); rest; rest &= rest - 1)
                 list[count++] = static_cast<int32_t>(w * 64 + __builtin_ctzll(rest));
         return count;
-    }
-
-    // Returns a bit for each of the 64 vertices of word w: 1 if the vertex has the mark.
-    uint64_t marked(int64_t w, uint8_t mark) const {
-        constexpr uint64_t kOnes = 0x0101010101010101, kLow = 0x7F * kOnes;
-        uint64_t bits = 0;
-        for (int part = 0; part < 8; ++part) {
-            uint64_t marks;
-            std::memcpy(&marks, &marks_[w * 64 + part * 8], 8);
-            marks ^= mark * kOnes;
-            // The highest bit of each byte becomes 1 if the byte is 0. The multiplication gathers these bits.
-            const uint64_t zero = ~(((marks & kLow) + kLow) | marks | kLow);
-            bits |= ((zero >> 7) * 0x0102040810204080) >> 56 << (part * 8);
-        }
-        return bits;
     }
 
     bool any_in_level(Offset e, Offset last) const {
@@ -394,7 +394,7 @@ class ParallelSearch final : public Search {
         const uint8_t mark = mark_of(level);
         for_each_block([&](int64_t begin, int64_t end, Member&) {
             for (int64_t w = begin; w < end; ++w) {
-                uint64_t bits = marked(w, mark);
+                uint64_t bits = marked(&marks_[w * 64], mark);
                 if (mark == kDeep)
                     for (uint64_t rest = bits; rest; rest &= rest - 1)
                         if (levels_[w * 64 + __builtin_ctzll(rest)] != level) bits ^= rest & -rest;
