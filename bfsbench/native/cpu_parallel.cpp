@@ -259,14 +259,13 @@ class ParallelSearch final : public Search {
         const int32_t* const columns = graph_.column_indices;
         int32_t *const queue = member.queue.get(), *const levels = levels_;
         uint8_t* const marks = marks_.get();
-        int64_t begin = member.head, end = member.tail, fill = end, arcs = 0;
+        const int64_t limit = graph_.sequential_limit;
+        int64_t begin = member.head, end = member.tail, fill = end;
         for (;; ++next) {
             note(Step::push_alone, next);
             const uint8_t mark = mark_of(next);
-            for (; begin < end; ++begin) {
-                const Offset first = offsets[queue[begin]], last = offsets[queue[begin] + 1];
-                arcs += last - first;
-                for (Offset e = first; e < last; ++e) {
+            for (int64_t i = begin; i < end; ++i) {
+                for (Offset e = offsets[queue[i]]; e < offsets[queue[i] + 1]; ++e) {
                     const int32_t neighbour = columns[e];
                     if (marks[neighbour] != kUnseen) continue;
                     marks[neighbour] = mark;
@@ -274,16 +273,17 @@ class ParallelSearch final : public Search {
                     queue[fill++] = neighbour;
                 }
             }
-            if (fill == end || fill - end > kFew) break;
+            int64_t arcs = 0;
+            for (int64_t i = end; i < fill; ++i) arcs += offsets[queue[i] + 1] - offsets[queue[i]];
+            frontier = {fill - end, arcs};
+            unseen.vertices -= fill - end;
+            unseen.arcs -= arcs;
+            begin = end;
             end = fill;
+            if (begin == end || end - begin > kFew || arcs > limit) break;
         }
-        arcs -= frontier.arcs;
-        unseen.vertices -= fill - member.tail;
-        frontier = {fill - end, 0};
-        for (int64_t i = end; i < fill; ++i) frontier.arcs += degree(queue[i]);
-        unseen.arcs -= arcs + frontier.arcs;
-        member.head = end;
-        member.tail = member.end = fill;
+        member.head = begin;
+        member.tail = member.end = end;
         return next;
     }
 
