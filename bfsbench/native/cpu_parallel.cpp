@@ -60,7 +60,7 @@ constexpr int64_t kLevelGrain = 1 << 14;
 constexpr int64_t kSample = 8, kMany = 512;
 // A push claims neighbours without a branch until fewer than 1 / kRare of them were unseen. It counts kWarm unseen
 // neighbours in advance.
-constexpr int64_t kRare = 4, kWarm = 32;
+constexpr int64_t kRare = 8, kWarm = 32;
 // Estimated times, as multiples of the time of a push for each arc: of a push for each found vertex, of a pull for
 // each unseen vertex, and of a pull for each in-neighbour that it examines.
 constexpr double kClaim = 4, kVisit = 4, kExamine = 2;
