@@ -58,9 +58,9 @@ constexpr int64_t kWordGrain = 64;  // number of 64-bit words of a bitmap that a
 constexpr int64_t kLevelGrain = 1 << 14;
 // If a thread has found many vertices, it adds up the degrees of one vertex in kSample.
 constexpr int64_t kSample = 8, kMany = 512;
-// A push claims neighbours without a branch until fewer than 1 / kRare of them were unseen. It counts kWarm unseen
-// neighbours in advance.
-constexpr int64_t kRare = 8, kWarm = 32;
+// A push tests groups of kGroup neighbours while fewer than 1 / kRare of the neighbours were unseen. It counts kWarm
+// unseen neighbours in advance.
+constexpr int64_t kGroup = 4, kRare = 6, kWarm = 32;
 // Estimated times, as multiples of the time of a push for each arc: of a push for each found vertex, of a pull for
 // each unseen vertex, and of a pull for each in-neighbour that it examines.
 constexpr double kClaim = 4, kVisit = 4, kExamine = 2;
@@ -188,10 +188,12 @@ class ParallelSearch final : public Search {
         });
     }
 
-    // Expands the entries begin .. end - 1 of a queue, and appends the found vertices to the queue of `member`. A
-    // branch on the mark of a neighbour costs time if the processor cannot predict it. So the function branches only
-    // while unseen neighbours are rare. Otherwise it stores each mark, which is the old mark if the neighbour was
-    // seen. The address of the store does not depend on the mark, so later loads need not wait for it.
+    // Expands the entries begin .. end - 1 of a queue, and appends the found vertices to the queue of `member`.
+    //
+    // A branch on the mark of a neighbour costs time if the processor cannot predict it. So the function claims a
+    // neighbour without a branch. It stores a mark in any case, which is the old mark if the neighbour was seen. The
+    // address of the store does not depend on the old mark, so later loads need not wait for it. While unseen
+    // neighbours are rare, the function skips groups of seen neighbours.
     //
     // The function prefetches only for entries that have been written: the entries before `end` and, if one thread
     // alone expands its own queue, the entries that it has just appended.
@@ -204,6 +206,15 @@ class ParallelSearch final : public Search {
         int32_t* const found = member.queue.get();
         const int64_t old = member.end;
         int64_t fill = old, arcs = 0;
+        const auto seen = [&](Offset e) { return get<alone>(marks[columns[e]]) != kUnseen; };
+        const auto claim = [&](Offset e) {
+            const int32_t neighbour = columns[e];
+            const uint8_t known = get<alone>(marks[neighbour]);
+            const bool fresh = known == kUnseen;
+            found[fill] = neighbour;
+            fill += fresh;
+            set<alone>(marks[neighbour], static_cast<uint8_t>(known + mark * fresh));
+        };
         for (int64_t i = begin; i < end; ++i) {
             const int64_t limit = alone && queue == found ? std::max(end, fill) : end;
             if (i + 2 * kAhead < limit) __builtin_prefetch(&offsets[queue[i + 2 * kAhead]]);
@@ -213,21 +224,11 @@ class ParallelSearch final : public Search {
             Offset e = offsets[v];
             arcs += last - e;
             if ((fill - old + kWarm) * kRare < arcs) {
-                for (; e < last; ++e) {
-                    const int32_t neighbour = columns[e];
-                    if (get<alone>(marks[neighbour]) != kUnseen) continue;
-                    set<alone>(marks[neighbour], mark);
-                    found[fill++] = neighbour;
-                }
+                for (; last - e >= kGroup; e += kGroup)
+                    if (!(seen(e) & seen(e + 1) & seen(e + 2) & seen(e + 3)))
+                        for (Offset i = e; i < e + kGroup; ++i) claim(i);
             }
-            for (; e < last; ++e) {
-                const int64_t neighbour = columns[e];
-                const uint8_t known = get<alone>(marks[neighbour]);
-                const bool fresh = known == kUnseen;
-                found[fill] = static_cast<int32_t>(neighbour);
-                fill += fresh;
-                set<alone>(marks[neighbour], static_cast<uint8_t>(known + mark * fresh));
-            }
+            for (; e < last; ++e) claim(e);
         }
         if (mark == kDeep)
             for (int64_t i = old; i < fill; ++i) set<alone>(levels_[found[i]], next);
@@ -382,7 +383,7 @@ class ParallelSearch final : public Search {
         const int32_t* const rows = graph_.row_indices;
         const auto bit = [&](Offset i) { return level[rows[i] >> 6] >> (rows[i] & 63); };
         if (e < last && bit(e++) & 1) return true;
-        for (; last - e >= 4; e += 4)
+        for (; last - e >= kGroup; e += kGroup)
             if ((bit(e) | bit(e + 1) | bit(e + 2) | bit(e + 3)) & 1) return true;
         for (; e < last; ++e)
             if (bit(e) & 1) return true;
