@@ -58,9 +58,9 @@ constexpr int64_t kWordGrain = 64;  // number of 64-bit words of a bitmap that a
 constexpr int64_t kLevelGrain = 1 << 14;
 // If a thread has found many vertices, it adds up the degrees of one vertex in kSample.
 constexpr int64_t kSample = 8, kMany = 512;
-// A push tests groups of kGroup neighbours while fewer than 1 / kRare of the neighbours were unseen. It counts kWarm
+// A push tests groups of four neighbours while fewer than 1 / kRare of the neighbours were unseen. It counts kWarm
 // unseen neighbours in advance.
-constexpr int64_t kGroup = 4, kRare = 6, kWarm = 32;
+constexpr int64_t kRare = 6, kWarm = 32;
 // Estimated times, as multiples of the time of a push for each arc: of a push for each found vertex, of a pull for
 // each unseen vertex, and of a pull for each in-neighbour that it examines.
 constexpr double kClaim = 4, kVisit = 4, kExamine = 2;
@@ -193,7 +193,7 @@ class ParallelSearch final : public Search {
     // A branch on the mark of a neighbour costs time if the processor cannot predict it. So the function claims a
     // neighbour without a branch. It stores a mark in any case, which is the old mark if the neighbour was seen. The
     // address of the store does not depend on the old mark, so later loads need not wait for it. While unseen
-    // neighbours are rare, the function skips groups of seen neighbours.
+    // neighbours are rare, the function skips groups of four seen neighbours.
     //
     // The function prefetches only for entries that have been written: the entries before `end` and, if one thread
     // alone expands its own queue, the entries that it has just appended.
@@ -224,9 +224,9 @@ class ParallelSearch final : public Search {
             Offset e = offsets[v];
             arcs += last - e;
             if ((fill - old + kWarm) * kRare < arcs) {
-                for (; last - e >= kGroup; e += kGroup)
+                for (; last - e >= 4; e += 4)
                     if (!(seen(e) & seen(e + 1) & seen(e + 2) & seen(e + 3)))
-                        for (Offset i = e; i < e + kGroup; ++i) claim(i);
+                        for (Offset i = e; i < e + 4; ++i) claim(i);
             }
             for (; e < last; ++e) claim(e);
         }
@@ -383,7 +383,7 @@ class ParallelSearch final : public Search {
         const int32_t* const rows = graph_.row_indices;
         const auto bit = [&](Offset i) { return level[rows[i] >> 6] >> (rows[i] & 63); };
         if (e < last && bit(e++) & 1) return true;
-        for (; last - e >= kGroup; e += kGroup)
+        for (; last - e >= 4; e += 4)
             if ((bit(e) | bit(e + 1) | bit(e + 2) | bit(e + 3)) & 1) return true;
         for (; e < last; ++e)
             if (bit(e) & 1) return true;
