@@ -24,7 +24,6 @@ class _Arguments(ctypes.Structure):
         ("threads", ctypes.c_int32),
         ("sequential_limit", ctypes.c_int32),
         ("alpha", ctypes.c_double),
-        ("beta", ctypes.c_double),
         ("steps", ctypes.c_void_p),
     )
 
@@ -32,13 +31,12 @@ class _Arguments(ctypes.Structure):
 class CpuParallel(HostVariant):
     """Beamer, Asanovic and Patterson's direction-optimising search on all cores.
 
-    A push claims vertices in an array of bytes, without locked instructions (Leiserson and Schardl 2010). In
-    short rows it claims vertices without a branch (Green, Dukhan and Vuduc 2015). It prefetches rows eight
-    vertices ahead (Chhugani et al. 2012).
+    A push claims vertices in an array of bytes, without locked instructions (Leiserson and Schardl 2010). If
+    many of the neighbours are unseen, it claims them without a branch (Green, Dukhan and Vuduc 2015). It
+    prefetches rows eight vertices ahead (Chhugani et al. 2012).
 
-    The knob ALPHA has the meaning that it has in the search ``direction_optimized``. Its default is lower
-    than in the paper by Beamer et al., because the push of this program is faster. The search returns from
-    pull to push only when the frontier also shrinks. One thread alone pushes a level of at most
+    Before each level, the search estimates the times of a push and of a pull, and chooses the shorter time.
+    The knob ALPHA is a factor of the estimated time of a push. One thread alone pushes a level of at most
     SEQUENTIAL_LIMIT arcs, because dividing the level among threads would take longer.
     """
 
@@ -67,15 +65,8 @@ class CpuParallel(HostVariant):
         ),
         Knob(
             "ALPHA",
-            2.0,
-            "pull when the frontier's arcs exceed those of unreached vertices over this",
-            minimum=0,
-            maximum=1e12,
-        ),
-        Knob(
-            "BETA",
-            24.0,
-            "push again when the frontier shrinks and is smaller than the vertices over this",
+            1.0,
+            "pull when the estimated time of a push, times this, exceeds that of a pull",
             minimum=0,
             maximum=1e12,
         ),
