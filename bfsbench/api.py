@@ -5,6 +5,7 @@ The functions read result files, check kernels, run variants in this process, an
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def read_results(*paths: Path | str | Iterable[Path | str]) -> pd.DataFrame:
+def read_results(*paths: os.PathLike[str] | str | Iterable[os.PathLike[str] | str]) -> pd.DataFrame:
     """Return the rows of result files, or of all result files in folders, as one table.
 
     The columns have the types that :func:`sweep` returns. The module bfsbench.rows.columns names and explains
@@ -78,7 +79,7 @@ def read_results(*paths: Path | str | Iterable[Path | str]) -> pd.DataFrame:
 
 
 def check(
-    variants: str | Sequence[str],
+    variants: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     graphs: GraphLike | Sequence[GraphLike] = (),
     *,
     seeds: int = 4,
@@ -107,8 +108,10 @@ def check(
     """
     seeds = positive("seeds", seeds)
     grid, block = positive_or_none("grid", grid), positive_or_none("block", block)
-    found_in = ((name, Path(str(name))) for name in listed(variants))
-    lists = (add_folder(path) if path.is_dir() else chosen_variants([name]) for name, path in found_in)
+    given_names = map(os.fspath, listed(variants))
+    lists = (
+        add_folder(Path(name)) if Path(name).is_dir() else chosen_variants([name]) for name in given_names
+    )
     chosen = list(dict.fromkeys(chain.from_iterable(lists)))
     given = {name: axis_language.expand(value) for name, value in _spelt(knobs, chosen, check).items()}
     some = grid is not None or block is not None
@@ -397,7 +400,7 @@ def sweep(
     sources: int | Sequence[int] | None = None,
     source_ids: Sequence[Vertex] | None = None,
     seed: int = 0,
-    out: Path | str | None = None,
+    out: os.PathLike[str] | str | None = None,
     progress: SweepProgress | None = None,
     **words: Any,
 ) -> pd.DataFrame:
@@ -458,7 +461,9 @@ def sweep(
     values = {name: axis_language.expand(value) for name, value in _spelt(words, chosen, sweep).items()}
     grids, blocks = axis_language.grids(grid), axis_language.blocks(block)
     several = _several(graphs)
-    if source_ids is not None and (kept := [one for one in several if not isinstance(one, str | Path)]):
+    if source_ids is not None and (
+        kept := [one for one in several if not isinstance(one, str | os.PathLike)]
+    ):
         if len(several) > 1:
             raise UsageError("source_ids go with one graph, or with graphs that are given by name")
         graph = as_graph(kept[0])  # another process may know the vertices only by number
@@ -492,7 +497,7 @@ def _several(graphs: GraphLike | Sequence[GraphLike]) -> Sequence[GraphLike]:
     """
     if isinstance(graphs, list):
         return graphs
-    if isinstance(graphs, tuple) and all(isinstance(one, str | Path | Graph) for one in graphs):
+    if isinstance(graphs, tuple) and all(isinstance(one, str | os.PathLike | Graph) for one in graphs):
         return graphs
     return [cast(GraphLike, graphs)]
 
@@ -502,8 +507,8 @@ def _named(given: GraphLike) -> GraphName:
 
     A graph in memory that no other process can load is first written to the cache.
     """
-    if isinstance(given, str | Path):
-        return resolve(str(given))
+    if isinstance(given, str | os.PathLike):
+        return resolve(os.fspath(given))
     graph = as_graph(given)
     try:
         known = resolve(graph.locator or graph.full_name)

@@ -4,7 +4,7 @@ import json
 import math
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -92,6 +92,30 @@ def test_searches_take_what_stands_for_a_graph(tmp_path: Path) -> None:
         bfsbench.search([1, 2], "cpu_queue")
     with pytest.raises(UsageError, match="has weights that were not read"):
         bfsbench.all_pairs(3 * matrix, "cpu_floyd_warshall")
+
+
+class Name:
+    """A path of a type other than pathlib's."""
+
+    def __init__(self, text: Path) -> None:
+        self.text = str(text)
+
+    def __fspath__(self) -> str:
+        return self.text
+
+
+@pytest.mark.parametrize("of", [Path, Name])
+def test_a_path_names_a_graph(tmp_path: Path, of: Callable[[Path], Path | Name]) -> None:
+    (tmp_path / "g.txt").write_text("0 1\n1 2\n")
+    graph = of(tmp_path / "g.txt")
+    assert bfsbench.load(graph).num_edges == 2
+    assert bfsbench.search(graph, "cpu_queue").levels.tolist() == [0, 1, 2]
+    for number, graphs in enumerate((graph, [graph], (graph,))):
+        out = of(tmp_path / f"{number}.csv")
+        rows = bfsbench.sweep(graphs, "cpu_queue", source_ids=[1], repeats=1, out=out)
+        assert rows[["graph", "source"]].to_numpy().tolist() == [["g.txt:directed", 1]]
+    assert len(bfsbench.read_results(out)) == len(bfsbench.report(out, tables="best")["best"]) == 1
+    assert bfsbench.compare(out, out).points
 
 
 def test_vertices_are_named_and_knobs_written_in_lower_case() -> None:

@@ -5,6 +5,7 @@ reference function. A class that declares the kernel is not needed.
 from __future__ import annotations
 
 import faulthandler
+import os
 import re
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -43,7 +44,7 @@ _FLOATS = {"float": np.float32, "double": np.float64}
 
 
 def tune(
-    source: Path | str,
+    source: os.PathLike[str] | str,
     arguments: Mapping[str, Value],
     reference: Reference,
     work: int,

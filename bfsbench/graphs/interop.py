@@ -207,7 +207,7 @@ def as_graph(anything: GraphLike | object) -> Graph:
     if isinstance(anything, str | os.PathLike):
         from bfsbench.graphs.load import load
 
-        return load(os.fspath(anything))
+        return load(anything)
     if hasattr(anything, "tocoo"):
         return Graph.from_scipy(cast(SparseMatrix, anything))
     if hasattr(anything, "is_directed") and hasattr(anything, "edges"):

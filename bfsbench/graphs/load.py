@@ -136,21 +136,21 @@ class GraphName:
         return self.generator is None and self.path is None
 
 
-def load(text: str, progress: Progress | None = None, *, check: bool = True) -> Graph:
+def load(text: str | os.PathLike[str], progress: Progress | None = None, *, check: bool = True) -> Graph:
     """Returns the graph that ``text`` names. It is converted or generated if it is not in the cache.
 
-    ``text`` is a name or alias of the catalogue, the path of a graph file, or the specification of a
-    generated graph, such as ``kronecker(scale=12,edge_factor=16,seed=1)``. Options may follow in any order,
-    such as ``:duplicates=drop``, ``:directed`` or ``:symmetrised``. ``:shrink=0.1`` asks for a connected
-    part, or a generated graph, with a tenth of the vertices. ``:stands_for=NAME`` marks the graph as a
-    replacement of the graph NAME.
+    ``text`` is a name or alias of the catalogue, the path of a graph file as text or as a path object, or the
+    specification of a generated graph, such as ``kronecker(scale=12,edge_factor=16,seed=1)``. Options may
+    follow in any order, such as ``:duplicates=drop``, ``:directed`` or ``:symmetrised``. ``:shrink=0.1`` asks
+    for a connected part, or a generated graph, with a tenth of the vertices. ``:stands_for=NAME`` marks the
+    graph as a replacement of the graph NAME.
 
     ``progress`` is called with the bytes read so far and in all while a file is converted. A graph in the
     cache is checked for damage, unless ``check`` is false because the parent process has done so. Raises
     UsageError for an unknown name or a graph that is not fetched. Raises InputError for a file that is
     damaged or differs from its published counts.
     """
-    return load_parsed(resolve(text), progress, check=check)
+    return load_parsed(resolve(os.fspath(text)), progress, check=check)
 
 
 def load_parsed(request: GraphName, progress: Progress | None = None, *, check: bool = True) -> Graph:

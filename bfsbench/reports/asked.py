@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 def report(
-    rows: pd.DataFrame | Path | str | Sequence[Path | str],
+    rows: pd.DataFrame | os.PathLike[str] | str | Sequence[os.PathLike[str] | str],
     *,
     tables: str | Sequence[str] | None = None,
     plots: str | Sequence[str] | None = None,
     graphs: Iterable[str] = (),
     variants: Iterable[str] = (),
     backends: Iterable[str] = (),
-    out: Path | str | None = None,
+    out: os.PathLike[str] | str | None = None,
 ) -> dict[str, pd.DataFrame]:
     """Makes the tables of ``bfsbench report``. Returns a dictionary from their names to data frames.
 
@@ -101,7 +101,9 @@ def picture_file(
     return list(saved(named, path.parent, style, usable_cores()))
 
 
-def _read(rows: pd.DataFrame | Path | str | Sequence[Path | str]) -> tuple[pd.DataFrame, pd.DataFrame | None]:
+def _read(
+    rows: pd.DataFrame | os.PathLike[str] | str | Sequence[os.PathLike[str] | str],
+) -> tuple[pd.DataFrame, pd.DataFrame | None]:
     """Returns result rows, and the level profiles that lie beside the result files. If ``rows`` is a data
     frame, there are no level profiles."""
     import pandas as pd

@@ -3,6 +3,7 @@ side by side."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def read_levels(paths: Iterable[Path | str]) -> pd.DataFrame:
+def read_levels(paths: Iterable[os.PathLike[str] | str]) -> pd.DataFrame:
     """Returns the level profiles that belong to result files, as one data frame. ``paths`` are result files,
     or folders of them.
 

@@ -311,7 +311,7 @@ def _tables(folder: Path) -> list[Path]:
     return sorted(file for file in folder.glob("*.csv") if not file.name.endswith(OTHER_SUFFIXES))
 
 
-def read_results(paths: Iterable[Path | str], leave_out: Collection[str] = ()) -> pd.DataFrame:
+def read_results(paths: Iterable[os.PathLike[str] | str], leave_out: Collection[str] = ()) -> pd.DataFrame:
     """Return the rows of several result files, or of all result files in folders, as one table.
 
     Its columns are COLUMNS and the columns that families append, without those in ``leave_out``. The last
