@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 from inspect import signature
 from itertools import chain
 from pathlib import Path
@@ -39,7 +40,7 @@ from bfsbench.graphs.catalogue import Recipe
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import canonical_spec, generate as generate_edges
 from bfsbench.graphs.graph import Graph as Graph, Vertex
-from bfsbench.graphs.interop import GraphLike, as_graph
+from bfsbench.graphs.interop import GraphLike, as_graph, write_matrix
 from bfsbench.graphs.load import GraphName, load as load, load_parsed, resolve
 from bfsbench.programs import KnobValue, Variant
 from bfsbench.programs.families.apsp.matrix import INFINITY
@@ -512,7 +513,8 @@ def _named(given: GraphLike) -> GraphName:
     graph = as_graph(given)
     try:
         known = resolve(graph.locator or graph.full_name)
-        if load_parsed(known).checksum == graph.checksum:
+        # The checksum does not cover names. A graph that was loaded has the names of its file.
+        if load_parsed(known).checksum == graph.checksum and (graph.locator or graph.names is None):
             return known
     except UsageError:
         pass  # other processes cannot find a graph by this name
@@ -522,19 +524,21 @@ def _named(given: GraphLike) -> GraphName:
 def _kept(graph: Graph) -> GraphName:
     """Write a graph to a file in the cache, unless the file exists. Returns the name that loads this file.
 
-    The file stores the arcs, the weights, and whether the graph is directed. It does not store the original
-    ids of vertices. Raises UsageError if the graph that is read back differs.
+    The file stores the arcs, the weights and the names of vertices. It does not store the original ids of
+    vertices. Raises UsageError if the graph that is read back differs.
     """
     plain = re.sub(r"[^A-Za-z0-9_.+-]+", "_", graph.name) or "graph"
-    path = cache_dir() / "given" / graph.checksum[:20] / f"{plain}.npz"
+    contents = sha256(graph.checksum.encode())
+    if graph.names is not None:
+        contents.update(graph.names.offsets.data)
+        contents.update(graph.names.text.data)
+    path = cache_dir() / "given" / contents.hexdigest()[:20] / f"{plain}.npz"
     orientation = "directed" if graph.direction == "directed" else "both_ways"
     weights = "ignore" if graph.weights is None else "read"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        import scipy.sparse
-
         with storage.replacing(path) as file:
-            scipy.sparse.save_npz(file, graph.to_scipy(), compressed=False)
+            write_matrix(file, graph)
     request = resolve(f"{path}:orientation={orientation}:weights={weights}:{graph.direction}")
     if load_parsed(request).checksum != graph.checksum:
         path.unlink()

@@ -20,6 +20,8 @@ import bfsbench.reports.comparison.points
 import bfsbench.reports.table
 from bfsbench import UsageError
 from bfsbench.bench.worker import DeviceInfo, Measured
+from bfsbench.reports.plots import draw
+from bfsbench.reports.rows import as_read
 from bfsbench.support.errors import InputError
 from tests.commands import invoke
 from tests.kernel_folders import write_variant
@@ -146,9 +148,20 @@ def test_searches_from_many_sources_say_which() -> None:
         bfsbench.solve(graph, "cpu_queue", sources=2)
 
 
-def test_vertices_of_networkx_graphs_have_their_names() -> None:
+def test_vertices_of_networkx_graphs_have_their_names(tmp_path: Path) -> None:
     letters, grid = networkx.Graph([("a", "b"), ("b", "c")]), networkx.grid_2d_graph(3, 3)
-    assert bfsbench.sweep(letters, "cpu_queue", source_ids=["c"], repeats=1)["source"].tolist() == [2]
+    rows = bfsbench.sweep(letters, "cpu_queue", source_ids=["c"], repeats=1)
+    assert rows[["source", "source_id"]].to_numpy().tolist() == [[2, "c"]]
+    bfsbench.report(rows, tables="best", out=tmp_path / "best.txt")
+    assert "source c (2)" in (tmp_path / "best.txt").read_text()
+    (picture,) = draw("bars", as_read(rows))
+    assert "source c (2)" in picture.figure.axes[0].get_title()
+    people = networkx.relabel_nodes(letters, {"a": "ann", "b": "bob", "c": "zoë"})
+    people.add_node("nobody")
+    pair = bfsbench.sweep([people, letters], "cpu_queue", sources=[2], repeats=1)
+    assert pair["source_id"].tolist() == ["nobody", "c"]
+    same_arcs = networkx.relabel_nodes(letters, {"a": "k", "b": "l", "c": "m"})
+    assert bfsbench.sweep(same_arcs, "cpu_queue", sources=[2], repeats=1)["source_id"].tolist() == ["m"]
     numbers = networkx.Graph([(10, 20), (20, 30)])
     assert bfsbench.sweep(numbers, "cpu_queue", source_ids=[20], repeats=1)["source"].tolist() == [1]
     assert bfsbench.Graph.from_networkx(grid).vertex((0, 2)) == 2

@@ -4,10 +4,10 @@ graphs. Vertices may be numbers or names, and edges may have weights."""
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,8 @@ class Columns:
     """The number of vertices, if every number below it is a vertex. Otherwise None."""
     vertices: Column | None = None
     """All vertices, if they are listed. Some of them may have no edges."""
+    names: VertexNames | None = None
+    """The names of the vertices 0 .. V-1, if edges give the vertices' numbers. Otherwise None."""
     reader: str = ""
     """The library that read the columns. Empty for this package's parser."""
 
@@ -55,7 +57,7 @@ def edge_list(columns: Columns, ids: IdPolicy, recipe: Recipe) -> EdgeList:
         lengths = f"{len(columns.sources):,} sources and {len(columns.targets):,} targets"
         raise InputError(f"{label}: {lengths} do not form pairs")
     original: npt.NDArray[np.int64] | None = None
-    names: VertexNames | None = None
+    names = columns.names
     if ids == "names" or any(end.dtype.kind in "OUST" for end in (columns.sources, columns.targets)):
         sources, targets, names = _named(columns)
         num_vertices = len(names)
@@ -221,6 +223,34 @@ def as_graph(anything: GraphLike | object) -> Graph:
     if isinstance(anything, tuple) and len(anything) == 2:
         return Graph.from_edges(*anything)
     raise UsageError(f"{described(anything)} is not a graph: accepted are {TAKEN}")
+
+
+def write_matrix(file: BinaryIO, graph: Graph) -> None:
+    """Write a graph as an ``.npz`` file that ``scipy.sparse.load_npz`` reads too. The file has two arrays of
+    :class:`VertexNames` more, if vertices have names. It has neither the original ids nor the direction."""
+    matrix = graph.to_scipy()
+    arrays = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
+    if graph.names is not None:
+        arrays |= {"name_offsets": graph.names.offsets, "name_text": graph.names.text}
+    np.savez(file, format=np.array("csr"), shape=np.array(matrix.shape), **arrays)
+
+
+def names_in(archive: Mapping[str, npt.NDArray[Any]], num_vertices: int) -> VertexNames | None:
+    """Returns the names of vertices in the arrays that ``write_matrix`` wrote, or None if there are none.
+    Raises ValueError for arrays that are not the names of ``num_vertices`` vertices."""
+    if "name_offsets" not in archive:
+        return None
+    offsets, text = archive["name_offsets"], archive["name_text"]
+    fitting = offsets.shape == (num_vertices + 1,) and text.ndim == 1
+    if not fitting or offsets.dtype != np.int64 or text.dtype != np.uint8:
+        raise ValueError("name_offsets and name_text do not fit the matrix")
+    if offsets[0] != 0 or offsets[-1] != len(text) or (offsets[1:] < offsets[:-1]).any():
+        raise ValueError("name_offsets do not ascend from 0 to the length of name_text")
+    names = VertexNames(offsets, text)
+    known = names[:]
+    if known != sorted(set(known)):
+        raise ValueError("names of vertices do not ascend")
+    return names
 
 
 def matrix_columns(matrix: SparseMatrix, label: str, orientation: Orientation, reader: str = "") -> Columns:

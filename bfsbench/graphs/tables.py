@@ -21,7 +21,7 @@ import numpy as np
 
 from bfsbench.graphs.blocks import Block
 from bfsbench.graphs.graph import Orientation, require_bytes
-from bfsbench.graphs.interop import Column, Columns, Links, matrix_columns, networkx_columns
+from bfsbench.graphs.interop import Column, Columns, Links, matrix_columns, names_in, networkx_columns
 from bfsbench.support.errors import InputError, UsageError, plural
 
 if TYPE_CHECKING:
@@ -239,7 +239,8 @@ def _reading(path: Path, library: str) -> Iterator[None]:
 
 
 def read_npz(path: Path) -> Columns:
-    """Returns the edges of a SciPy sparse matrix in an ``.npz`` file, as columns. Raises InputError for a
+    """Returns the edges of a SciPy sparse matrix in an ``.npz`` file, as columns. The vertices
+    have names if ``interop.write_matrix`` wrote the file for a graph with names. Raises InputError for a
     malformed file, and NotEnoughMemoryError for a file that is too large.
     """
     import scipy
@@ -253,7 +254,9 @@ def read_npz(path: Path) -> Columns:
             matrix.check_format(full_check=True)
         # A file of diagonals may be much smaller than the entries that it stands for.
         require_bytes(16 * int(matrix.nnz), f"{path}: its entries")
-        return matrix_columns(matrix, str(path), "directed", f"SciPy {scipy.__version__}")
+        columns = matrix_columns(matrix, str(path), "directed", f"SciPy {scipy.__version__}")
+        with np.load(path, allow_pickle=False) as arrays:
+            return replace(columns, names=names_in(arrays, int(matrix.shape[0])))
 
 
 def read_npy(path: Path) -> Columns:

@@ -8,6 +8,7 @@ import sys
 import tarfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,8 @@ from bfsbench.graphs import blocks, graph as graph_module
 from bfsbench.graphs.blocks import Block, Layout, parse_blocks
 from bfsbench.graphs.catalogue import Recipe
 from bfsbench.graphs.formats import first_look, read_edges, sniff_format
+from bfsbench.graphs.graph import Graph, VertexNames
+from bfsbench.graphs.interop import write_matrix
 from bfsbench.graphs.load import load
 from bfsbench.support.errors import InputError, NotEnoughMemoryError
 from tests.graphs.texts import EDGES, SHIFTED, Edge, complaint, dimacs9, metis, mtx, pairs, put, snap
@@ -225,6 +228,24 @@ def test_what_is_known_and_not_read_is_named(tmp_path: Path, content: bytes, rea
 def test_a_matrix_of_nothing_is_no_graph(tmp_path: Path) -> None:
     scipy.sparse.save_npz(tmp_path / "g.npz", scipy.sparse.coo_array((0, 0)))
     assert complaint(tmp_path / "g.npz") == "g.npz: the file holds no vertices"
+
+
+@pytest.mark.parametrize(
+    ("offsets", "text", "says"),
+    [
+        ([0, 1], "ab", "name_offsets and name_text do not fit the matrix"),
+        ([0, 1, 9], "ab", "name_offsets do not ascend from 0 to the length of name_text"),
+        ([0, 1, 2], "ba", "names of vertices do not ascend"),
+    ],
+)
+def test_wrong_names_in_an_archive_are_refused(
+    tmp_path: Path, offsets: list[int], text: str, says: str
+) -> None:
+    graph = Graph.from_edges(["a"], ["b"])
+    names = VertexNames(np.array(offsets, np.int64), np.frombuffer(text.encode(), np.uint8))
+    with (tmp_path / "g.npz").open("wb") as file:
+        write_matrix(file, replace(graph, names=names))
+    assert complaint(tmp_path / "g.npz") == f"g.npz: SciPy cannot read it: {says}"
     np.save(tmp_path / "g.npy", np.empty((0, 2), np.int64))
     assert complaint(tmp_path / "g.npy") == "g.npy: the file holds no vertices"
 
