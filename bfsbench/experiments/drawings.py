@@ -19,7 +19,15 @@ from bfsbench.programs.families.bfs.profile import parse_counters
 from bfsbench.reports import TABLES
 from bfsbench.reports.measured import value_order
 from bfsbench.reports.plots import NothingToDrawError, Picture, draw, matplotlib_style
-from bfsbench.reports.plots.picture import COLOURS, file_name, look, one_page, panels, plain_log
+from bfsbench.reports.plots.picture import (
+    COLOURS,
+    file_name,
+    look,
+    mark_emulated,
+    one_page,
+    panels,
+    plain_log,
+)
 from bfsbench.reports.rows import STATISTIC, Results, configurations
 from bfsbench.reports.table import Cell, Table
 from bfsbench.rows.point import knob_values
@@ -353,6 +361,8 @@ class Growth(Chart, frozen=True, kw_only=True, tag="growth"):
             plain_log(axis, "x")
             plain_log(axis, "y")
             axis.legend(fontsize=8)
+        if outcome.emulated:
+            mark_emulated(figure)
         return Picture(file_name("growth", "emulated" if outcome.emulated else ""), heading, figure)
 
 

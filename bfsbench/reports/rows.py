@@ -35,6 +35,8 @@ COLD = "_cold"
 
 EMULATED = "_emulated"
 """Suffix of the names of tables and pictures of emulated kernels."""
+NEVER_HOW_FAST = " (emulated on the CPU: shows that it works, never how fast it is)"
+"""Text that titles of tables of emulated kernels end with."""
 
 DAY = len("2026-11-21")
 """Number of characters at the beginning of a time that hold the day."""
@@ -157,7 +159,7 @@ def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
         for chosen, mark, heading in (
             (~emulated & ~cold, "", ""),
             (cold & ~emulated, COLD, " (caches flushed before every run)"),
-            (emulated, EMULATED, " (emulated on the CPU: shows that it works, never how fast it is)"),
+            (emulated, EMULATED, NEVER_HOW_FAST),
         ):
             if chosen.any() or (some.empty and not mark):
                 yield Kind(family, suffix + mark, of + heading, _where(chosen, some))

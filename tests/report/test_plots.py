@@ -162,6 +162,21 @@ def test_emulated_times_never_share_a_picture_with_measured_ones(tmp_path: Path)
     assert kernels == ["GPU kernel", "emulated kernel"]
 
 
+@pytest.mark.parametrize("kind", ["bars", "heatmap", "knobs", "profile", "spread"])
+def test_every_picture_of_emulated_times_says_so_under_its_title(tmp_path: Path, kind: str) -> None:
+    launches = [*itertools.product(("8", "64"), (32, 128), ("K=1", "K=2"))]
+    settings = [{"grid": grid, "block": block, "knobs": knobs} for grid, block, knobs in launches]
+    for made, marked in ((row, False), (emulated_row, True)):
+        folder = tmp_path / made.__name__
+        folder.mkdir()
+        rows = [made(2.0, **setting) for setting in settings]
+        kept = {name: rows[0][name] for name in ("backend", "gpu", *settings[0])}
+        levels = read_profiled(folder, rows, [level(number, **kept) for number in range(3)])
+        for picture in draw(kind, frame(folder, rows), levels):
+            title = " ".join(picture.figure.get_suptitle().split())
+            assert ("(emulated)" in title and "time in the emulator, not of a GPU" in title) == marked
+
+
 def test_series_of_several_devices_are_told_apart(tmp_path: Path) -> None:
     rows = [row(2.0), row(3.0, gpu="NVIDIA A100"), host_row(9.0), host_row(8.0, host="node2")]
     (picture,) = draw("bars", frame(tmp_path, rows))

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.reports.history import by_commit
@@ -40,7 +41,7 @@ from bfsbench.reports.plots.picture import (
 from bfsbench.reports.plots.profile import duplicates, profiles
 from bfsbench.reports.plots.roofline import rooflines
 from bfsbench.reports.plots.settings import heat_maps, knob_sweeps
-from bfsbench.reports.rows import kinds
+from bfsbench.reports.rows import NEVER_HOW_FAST, kinds
 from bfsbench.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -106,7 +107,8 @@ def draw(
                     reasons.append(f"rows of family {part.family.name} have nothing for '{kind}'")
                     continue
                 try:
-                    made += _drawn(kind, TimedRows.of(part, levels), options)
+                    named = replace(part, heading=part.heading.replace(NEVER_HOW_FAST, " (emulated)"))
+                    made += _drawn(kind, TimedRows.of(named, levels), options)
                 except NothingToDrawError as error:
                     reasons.append(str(error))
     finally:
@@ -123,9 +125,9 @@ def _drawn(kind: str, measured: TimedRows, options: dict[str, Any]) -> list[Pict
         title = picture.figure.get_suptitle()
         devices = ", ".join(device for device in measured.devices if device not in title)
         shared = measured.shared_options
-        add_lines(picture.figure, [*filter(None, (devices, shared and f"graphs: {shared}"))])
         if measured.emulated:
             mark_emulated(picture.figure)
+        add_lines(picture.figure, [*filter(None, (devices, shared and f"graphs: {shared}"))])
     return pictures
 
 

@@ -184,7 +184,9 @@ def add_lines(figure: Figure, lines: Sequence[str]) -> None:
 
 
 def mark_emulated(figure: Figure) -> None:
-    """Writes across a figure that its times are emulated, so that no copy of it looks like a measurement."""
+    """Writes under a figure's title, and across the figure, that its times are emulated, so that no copy of
+    it looks like a measurement."""
+    add_lines(figure, ["time in the emulator, not of a GPU"])
     size = min(24.0, 5 * figure.get_figwidth())
     place: dict[str, Any] = {"ha": "center", "va": "center", "rotation": 20}
     figure.text(0.5, 0.5, "emulated: no measurement", fontsize=size, color="#cc0000", alpha=0.35, **place)
