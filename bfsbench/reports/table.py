@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import math
 import re
 import shutil
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -345,9 +346,16 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
 
 
-_LATEX_HEAD = "% In the preamble: \\usepackage{booktabs,graphicx}\n"
-_NARROW = 8
-"""A LaTeX table with more columns than this is scaled to the width of the text."""
+_LATEX_HEAD = "% In the preamble: \\usepackage{booktabs}\n"
+_LETTERS, _SMALL_LETTERS = 64, 80
+"""Number of letters on a line of LaTeX's class article, at its usual font size and at ``\\scriptsize``."""
+_LATEX_ROWS = 50
+"""Number of rows at ``\\scriptsize`` that fit on a page under a long caption."""
+_LATEX_FLOATS = 15
+"""Number of floating tables after which a page ends. LaTeX refuses more than 52 tables that wait for a
+page."""
+_HEADING_BREAK = re.compile(r"(?<=[-,:\s])(?![\d\s])|(?<=\w\()")
+"""Matches the places where the heading of a column may be broken in a LaTeX table with small letters."""
 
 
 def _latex(table: Table) -> Iterable[str]:
@@ -355,34 +363,78 @@ def _latex(table: Table) -> Iterable[str]:
     ``drawn``.
 
     A table has the label ``tab:NAME``. The caption repeats each note that says which statistic a time is,
-    because LaTeX does not print comments.
+    because LaTeX does not print comments. A table that does not fit on a page becomes several floating
+    tables, with the labels ``tab:NAME``, ``tab:NAME-2`` and so on.
     """
-    from tabulate import tabulate
-
     notes = [note for note in (*table.notes, *table.legend) if note != HEAT_LEGEND]
     printed = [note for note in notes if any(one in note for one in (STATISTIC, TYPICAL, SPEED_UP))]
+    floats = itertools.count(1)
     yield "".join(f"% {_for_latex(line)}\n" for line in (table.title, *notes))
     for drawn in table.drawn:
         if not drawn.rows:
             continue
-        cells, head = _cells(replace(drawn, heat=False)), [header(column) for column in drawn.columns]
-        grid = tabulate(
-            cells, head, tablefmt="latex_booktabs", disable_numparse=True, colalign=_alignment(drawn)
-        )
         title = ": ".join(filter(None, (table.title, drawn.title)))
-        title = " ".join([f"{title}.", *printed]) if printed else title
-        if len(head) > _NARROW:
-            grid = f"\\resizebox{{\\textwidth}}{{!}}{{%\n{grid}}}"
         label = re.sub(r"[^a-z0-9]+", "-", f"{table.name} {drawn.title}".lower()).strip("-")
-        above = f"\\caption{{{_for_latex(title)}}}\n\\label{{tab:{label}}}"
-        yield "\n".join(["\\begin{table}", "\\centering", above, grid, "\\end{table}\n"])
+        parts = list(_latex_parts(drawn))
+        for number, part in enumerate(parts, 1):
+            name = title if len(parts) == 1 else f"{title} (part {number} of {len(parts)})"
+            caption = " ".join([f"{name}.", *printed]) if printed and number == 1 else name
+            mark = label if number == 1 else f"{label}-{number}"
+            # A long name of a graph may be broken after a comma or a colon.
+            breakable = re.sub(r"(?<=[,:])(?=\S)", r"\\allowbreak{}", _for_latex(caption))
+            above = f"\\caption{{{breakable}}}\n\\label{{tab:{mark}}}"
+            yield "\n".join(["\\begin{table}", "\\centering", above, part, "\\end{table}\n"])
+            if next(floats) % _LATEX_FLOATS == 0:
+                yield "\\clearpage\n"
+
+
+def _latex_parts(table: Table) -> Iterator[str]:
+    """Yields tables as LaTeX's ``tabular``, each of which fits on a page. Together they have all cells of
+    ``table``.
+
+    A table that is too wide or too long gets small letters, and long cells are broken. If it is still too
+    wide, its columns are distributed over several tables, which repeat the first column. If it has too many
+    rows, its rows are distributed too.
+    """
+    cells, heads = _cells(replace(table, heat=False)), [header(column) for column in table.columns]
+    sides = [side[0] for side in _alignment(table)]
+    small = len(cells) > _LATEX_ROWS // 2 or _total(_widths([heads, *cells])) > _LETTERS
+    if small:
+        first, *rest = _widths(cells)
+        rooms = [min(first, _SMALL_LETTERS // 2)]
+        rooms += [min(room, _SMALL_LETTERS - rooms[0] - _GAP) for room in rest]
+        cells = [[_wrapped(*each, _BREAK.split) for each in zip(line, rooms, strict=True)] for line in cells]
+        heads = [_wrapped(*each, _HEADING_BREAK.split) for each in zip(heads, rooms, strict=True)]
+    size = ["\\scriptsize", "\\setlength{\\tabcolsep}{3pt}"] if small else []
+    groups = _parts(_widths([heads, *cells]), _SMALL_LETTERS if small else _LETTERS)
+    for begin in range(0, len(cells), _LATEX_ROWS):
+        rows = cells[begin : begin + _LATEX_ROWS]
+        for places in groups:
+            head = _latex_line(_stacked(heads[place], sides[place]) for place in places)
+            body = [_latex_line(_stacked(line[place], sides[place]) for place in places) for line in rows]
+            columns = "".join(sides[place] for place in places)
+            ruled = ["\\toprule", head, "\\midrule", *body, "\\bottomrule"]
+            yield "\n".join([*size, f"\\begin{{tabular}}{{{columns}}}", *ruled, "\\end{tabular}"])
+
+
+def _stacked(cell: str, side: str) -> str:
+    """Returns a cell in LaTeX. Several lines are stacked, and aligned at ``side``, which is l or r."""
+    lines = cell.split("\n")
+    stack = " \\\\ ".join(map(_for_latex, lines))
+    return stack if len(lines) == 1 else f"\\shortstack[{side}]{{{stack}}}"
+
+
+def _latex_line(texts: Iterable[str]) -> str:
+    return f"{' & '.join(texts)} \\\\"
 
 
 def _for_latex(text: str) -> str:
-    """Returns the text with LaTeX's special characters escaped, like tabulate escapes them in cells."""
+    """Returns the text with LaTeX's special characters escaped. A line of a table may begin with it."""
     from tabulate import LATEX_ESCAPE_RULES
 
-    return "".join(LATEX_ESCAPE_RULES.get(one, one) for one in text)
+    escaped = "".join(LATEX_ESCAPE_RULES.get(one, one) for one in text)
+    # After the end of a line, LaTeX would take "[" or "*" for an option.
+    return f"{{}}{escaped}" if escaped.startswith(("[", "*")) else escaped
 
 
 def _text(table: Table, colour: bool, width: int) -> str:

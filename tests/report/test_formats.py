@@ -4,6 +4,9 @@ import csv
 import io
 import json
 import re
+import shutil
+import subprocess
+from pathlib import Path
 
 import click
 import pytest
@@ -134,15 +137,37 @@ def test_latex_has_a_ruled_table_and_no_character_that_means_something() -> None
     assert "\\input" not in text
     assert re.search(r"(?<!\\)[$#]", text) is None
     assert len(re.findall(r"(?<!\\)&", text)) == 4  # two lines of three cells
-    assert text.startswith("% In the preamble: \\usepackage{booktabs,graphicx}\n")
+    assert text.startswith("% In the preamble: \\usepackage{booktabs}\n")
 
 
-def test_latex_labels_its_tables_and_fits_wide_ones_to_the_text() -> None:
-    wide = Table("", "a graph (n=1)", tuple(f"column{i}" for i in range(12)), [tuple(range(12))])
+def test_latex_labels_its_tables_and_splits_what_no_page_holds() -> None:
+    names = [f"graph(n={i},seed=1)" for i in range(20)]
+    wide = Table("", "a graph (n=1)", ("variant", *names), [(f"v{i}", *range(20)) for i in range(60)])
     text = render([table(drawings=(wide,))], "latex")
-    assert "\\resizebox{\\textwidth}{!}{%\n\\begin{tabular}" in text and "\\end{tabular}}\n" in text
-    assert re.search(r"\\label\{tab:[a-z-]*a-graph-n-1\}", text)
-    assert "\\resizebox" not in render([table(("a", 1.0, 2.0))], "latex")
+    parts = text.split("\\begin{table}\n")[1:]
+    labels = re.findall(r"\\label\{tab:([a-z-]*a-graph-n-1)(?:-(\d+))?\}", text)
+    assert [number for _, number in labels] == ["", *map(str, range(2, len(parts) + 1))]
+    assert f"(part 2 of {len(parts)})" in parts[1]
+    assert "\\shortstack[r]{graph( \\\\ n=7, \\\\ seed=1)}" in text
+    of_v0 = [line for part in parts for line in part.splitlines() if line.startswith("v0 ")]
+    assert [cell for line in of_v0 for cell in re.findall(r"\d+", line)[1:]] == [*map(str, range(20))]
+    assert max(len(re.findall(r"^v\d", part, re.MULTILINE)) for part in parts) == 50
+    narrow = render([table(("a", 1.0, 2.0))], "latex")
+    assert "\\label{tab:times}" in narrow and "part" not in narrow and "scriptsize" not in narrow
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+def test_latex_compiles_with_booktabs_alone(tmp_path: Path) -> None:
+    hostile = "[a_b & 50 % of $x$ {#1} \\input{y} ~^<>"
+    wide = Table("", hostile, (hostile, *[hostile, "*"] * 8), [(hostile, *range(16))] * 60)
+    (tmp_path / "t.tex").write_text(render([table(drawings=(wide,))], "latex"))
+    (tmp_path / "main.tex").write_text(
+        "\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n\\input{t}\n\\end{document}\n"
+    )
+    command = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "main.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert "Overfull" not in done.stdout and "too large" not in done.stdout
 
 
 def test_latex_prints_the_statistic_of_its_times() -> None:
