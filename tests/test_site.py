@@ -235,3 +235,10 @@ def test_a_notebook_runs(path: Path) -> None:
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert len(code) >= 4 and "assert" in code[-1].source
     assert all(cell.execution_count and cell.outputs for cell in code[:-1])
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_as_a_script(path: Path, tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, path], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout, done.stderr

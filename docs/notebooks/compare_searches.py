@@ -13,14 +13,14 @@
 import bfsbench
 
 graph = bfsbench.load("lattice(rows=30,columns=30)")
-graph
+print(graph)
 
 # %% [markdown]
 # One search, checked against the sequential one. `levels` has the level of each vertex, -1 where it is not reached.
 
 # %%
 result = bfsbench.search(graph, "push", source=0, parents=True)
-result.backend, int(result.levels.max()), bfsbench.path(result.parents, target=35).tolist()
+print(result.backend, result.levels.max(), bfsbench.path(result.parents, target=35).tolist())
 
 # %% [markdown]
 # Several searches in one sweep. `sweep` does what `bfsbench run` does, and returns the rows as a DataFrame.
@@ -29,7 +29,7 @@ result.backend, int(result.levels.max()), bfsbench.path(result.parents, target=3
 rows = bfsbench.sweep(
     graph, ["push", "pull", "frontier_queue", "cpu_queue"], block=[64, 256], sources=2, repeats=2
 )
-rows.status.value_counts()
+print(rows.status.value_counts())
 
 # %% [markdown]
 # The best time of each search in ms, with the backend it ran on. Emulated kernels (`cpu`) and programs of the host do not
@@ -37,7 +37,7 @@ rows.status.value_counts()
 
 # %%
 best = rows.groupby(["backend", "variant"]).search_ms.min().unstack("backend")
-best
+print(best)
 
 # %%
 assert set(rows.status) == {"ok"}

@@ -7,13 +7,16 @@
 # # Read our H200 rows
 #
 # All rows that we measured are in `results/h200` as CSV. This notebook reads `every.csv`: every search at its defaults, by its
-# rules and at its tuned setting, on an H200. Start it in the repository.
+# rules and at its tuned setting, on an H200. It needs `pip install -e .` in a copy of the repository.
 
 # %%
+from pathlib import Path
+
 import bfsbench
 
-rows = bfsbench.read_results("results/h200/every.csv")
-rows[["graph", "variant", "status", "search_ms", "gpu"]].sample(5, random_state=1)
+repository = Path(bfsbench.__file__).parents[1]
+rows = bfsbench.read_results(repository / "results" / "h200" / "every.csv")
+print(rows[["graph", "variant", "status", "search_ms", "gpu"]].sample(5, random_state=1))
 
 # %% [markdown]
 # The best time of each search on each graph in ms. A time is the fastest sample, and the median over the sources.
@@ -23,14 +26,15 @@ setting = ["graph", "variant", "backend", "grid", "block", "knobs"]
 ok = rows[rows.status == "ok"]
 ms = ok.groupby(setting, dropna=False).search_ms.median().groupby(["graph", "variant"]).min().unstack("graph")
 ms = ms.rename(columns=lambda name: name.split(":")[0])
-ms.round(3).T.head()
+print(ms.round(3).T.head())
 
 # %% [markdown]
 # How much slower each search is than the fastest one of its graph, and its geometric mean over all graphs.
 
 # %%
 slowdown = ms / ms.min()
-(slowdown.dropna().prod(axis=1) ** (1 / slowdown.shape[1])).sort_values().round(2)
+mean = slowdown.dropna().prod(axis=1) ** (1 / slowdown.shape[1])
+print(mean.sort_values().round(2))
 
 # %% [markdown]
 # The tables of `bfsbench report` are there as well.
@@ -39,7 +43,7 @@ slowdown = ms / ms.min()
 from bfsbench.reports import select, tables
 
 (best,) = tables(select(rows, variants=["adaptive", "luo", "push"]), ["best"])
-best.frame().head()
+print(best.frame().head())
 
 # %%
 assert len(best.frame()) and slowdown.min().eq(1).all()
