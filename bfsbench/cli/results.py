@@ -91,7 +91,7 @@ class Inches(click.ParamType[float]):
     "style",
     type=click.Choice((*FORMATS, PAGE, *PICTURES)),
     help="html is one page with everything, for a browser. png, svg and pdf are pictures. latex needs the "
-    "packages booktabs and graphicx. By default the suffix of --out decides (x.html, x.tex, x.png), else "
+    "package booktabs. By default the suffix of --out decides (x.html, x.tex, x.png), else "
     "text.",
 )
 @click.option(
