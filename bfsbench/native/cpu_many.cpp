@@ -35,7 +35,7 @@
 
 namespace {
 
-constexpr int64_t kAhead = 12;  // number of arcs or queue entries between a prefetch and its use
+constexpr int64_t kAhead = 48;  // number of arcs or queue entries between a prefetch and its use
 // In a pulled level, a vertex that some search has not reached adds the rows of its in-neighbours to its own row.
 // After every kLooks in-neighbours in the frontier, it tests whether its row is complete.
 constexpr int kLooks = 4;
