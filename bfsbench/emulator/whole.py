@@ -8,6 +8,7 @@ stay unchanged. In all other code:
   kernel.
 - A kernel's function begins with a new statement. If a launch configuration is pending, the statement
   launches the kernel and returns (include/emu/program.h).
+- ``texture<T> name``, a texture reference, gets the emulator's type.
 - Shared variables and inline PTX are rewritten as in kernel files. In counting builds, loops are rewritten
   too.
 """
@@ -64,6 +65,8 @@ _NOT_OF_DEVICE = re.compile(
 """Words of a declaration whose variable the host may read, or that defines no variable."""
 _DECLARED = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^]]*\]\s*)*$")
 _VOLATILE = re.compile(r"\b(?<!asm )(?<!asm__ )volatile\b")
+_TEXTURE_REFERENCE = re.compile(r"(?<!\.)(?<!->)(?<!::)\btexture(?=\s*<)")
+_OWN_TEXTURE = re.compile(r"\b(?:struct|class|union|using)\s+texture\b")
 _OWN_HEADERS = f"{Path(__file__).resolve().parent / 'include'}{os.sep}"
 """The beginning of the paths of the emulator's headers. They need no translation."""
 
@@ -149,6 +152,11 @@ def translate_program(path: Path, preprocessed: str, *, unrolls: bool = False) -
         *(
             Edit(match.start(), match.end(), "__attribute__((noinline))")
             for match in _NOINLINE.finditer(source.statements)
+        ),
+        *(
+            Edit(match.start(), match.end(), "::emu::TextureReference")
+            for match in _TEXTURE_REFERENCE.finditer(source.statements)
+            if not _OWN_TEXTURE.search(source.statements)
         ),
     ]
     if unrolls:

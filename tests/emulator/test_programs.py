@@ -50,6 +50,7 @@ def output(program: Path, *arguments: str) -> str:
         ("runtime_api", "0 failures\n"),
         ("inline_ptx", "0 failures, 128 64 cudaSuccess\n"),
         ("textures", "0 failures\n"),
+        ("texture_references", "0 failures\n"),
         ("spellings", "largest 2147483647 31 2 5 7 31 8 64 0.25\n"),
     ],
 )
@@ -123,7 +124,7 @@ def test_textures_that_are_missing_are_refused_with_their_lines(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     refused = [
-        "texture<float, 2> reference;",
+        "texture<double> reference;",
         "unsigned cubemap = cudaArrayCubemap;",
         "cudaMipmappedArray_t mipmaps;",
         "cudaResourceViewDesc view;",

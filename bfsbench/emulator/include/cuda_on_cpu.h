@@ -47,6 +47,7 @@
 #include "emu/nv_atomic.h"
 #include "emu/program.h"
 #include "emu/texture.h"
+#include "emu/texture_reference.h"
 // In kernels, CUDA's index variables such as threadIdx are macros. A program with host code may use these
 // names for its own variables. So the macros are removed here, and the translator replaces the index
 // variables instead.

@@ -1,13 +1,14 @@
-// CUDA arrays, texture objects and surface objects of programs with host code (include/emu/texture_api.h and
-// texture.h). The texels of an array lie in one allocation of device memory, one row after another without
+// CUDA arrays, textures and surfaces of programs with host code (include/emu/texture_api.h, texture.h and
+// texture_reference.h). The texels of an array lie in one allocation of device memory, one row after another without
 // gaps. So the checks of device memory hold for arrays, too.
 
-#include "emu/texture.h"
+#include "emu/texture_reference.h"
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "program.h"
 #include "worker.h"
@@ -397,3 +398,25 @@ TEXTURE_API cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* surface, co
     return done();
 }
 TEXTURE_API cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surface) { return destroy_object(surface); }
+
+cudaError_t emu::bind(const textureReference& reference, cudaResourceDesc resource, size_t* offset) {
+    cudaTextureDesc how = {};
+    std::copy_n(reference.addressMode, 3, how.addressMode);
+    how.filterMode = reference.filterMode;
+    how.readMode = reference.emu_read_mode;
+    how.normalizedCoords = reference.normalized;
+    if (resource.resType != cudaResourceTypeArray) {
+        auto& [place, format, bytes] = resource.res.linear;  // `devPtr` and `desc` of `pitch2D` have equal positions
+        const auto [buffer, region] = its_device().machine.buffers.at(static_cast<char*>(place));
+        if (!region) return refused();
+        auto before = static_cast<size_t>(static_cast<char*>(place) - buffer), past = before % kTextureAlignment;
+        if (offset) *offset = past;
+        else if (past) return refused();
+        place = static_cast<char*>(place) - past;
+        // Programs may omit the size of the memory, or give one that is too large.
+        if (resource.resType == cudaResourceTypeLinear) bytes = std::min(bytes + past, region->bytes - before + past);
+    }
+    if (cudaError_t error = cudaUnbindTexture(reference)) return error;
+    return cudaCreateTextureObject(&reference.emu_object, &resource, &how, nullptr);
+}
+cudaError_t cudaUnbindTexture(const textureReference& reference) { return cudaDestroyTextureObject(std::exchange(reference.emu_object, 0)); }

@@ -3,6 +3,7 @@
 #include <cuComplex.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <malloc.h>
 #include <math_constants.h>
 
 #include <cassert>

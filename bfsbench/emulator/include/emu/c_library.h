@@ -6,6 +6,13 @@
 
 #ifdef EMU_WATCH
 
+// The replacements are macros, so a header that declares these functions must be included before them.
+#include <stdlib.h>
+#include <string.h>
+#if __has_include(<malloc.h>)
+#include <malloc.h>
+#endif
+
 EMU_OWN inline void* emu_memmove(void* to, const void* from, size_t bytes) {
     if (bytes) emu::watch(from, bytes, emu::Act::read, emu::Scope::none, EMU_SITE);
     if (bytes) emu::watch(to, bytes, emu::Act::write, emu::Scope::none, EMU_SITE);

@@ -43,7 +43,48 @@
     X(cudaErrorUnknown, 999, "unknown error")
 
 #define EMU_NUMBER(name, number, message) name = number,
-enum cudaError : int { EMU_ERRORS(EMU_NUMBER) };
+enum cudaError : int {
+    EMU_ERRORS(EMU_NUMBER)
+    // Errors that the emulator never returns. Programs name them in tables of errors.
+    cudaErrorProfilerNotInitialized = 6, cudaErrorProfilerAlreadyStarted = 7,
+    cudaErrorProfilerAlreadyStopped = 8, cudaErrorInvalidTextureBinding = 19, cudaErrorAddressOfConstant = 22,
+    cudaErrorTextureFetchFailed = 23, cudaErrorTextureNotBound = 24, cudaErrorSynchronizationError = 25,
+    cudaErrorInvalidNormSetting = 27, cudaErrorMixedDeviceExecution = 28, cudaErrorNotYetImplemented = 31,
+    cudaErrorMemoryValueTooLarge = 32, cudaErrorStubLibrary = 34, cudaErrorCallRequiresNewerDriver = 36,
+    cudaErrorInvalidSurface = 37, cudaErrorDuplicateVariableName = 43, cudaErrorDuplicateTextureName = 44,
+    cudaErrorDuplicateSurfaceName = 45, cudaErrorDevicesUnavailable = 46,
+    cudaErrorIncompatibleDriverContext = 49, cudaErrorPriorLaunchFailure = 53,
+    cudaErrorLaunchMaxDepthExceeded = 65, cudaErrorLaunchFileScopedTex = 66,
+    cudaErrorLaunchFileScopedSurf = 67, cudaErrorSyncDepthExceeded = 68, cudaErrorDeviceNotLicensed = 102,
+    cudaErrorSoftwareValidityNotEstablished = 103, cudaErrorStartupFailure = 127,
+    cudaErrorDeviceUninitialized = 201, cudaErrorMapBufferObjectFailed = 205,
+    cudaErrorUnmapBufferObjectFailed = 206, cudaErrorArrayIsMapped = 207, cudaErrorAlreadyMapped = 208,
+    cudaErrorAlreadyAcquired = 210, cudaErrorNotMapped = 211, cudaErrorNotMappedAsArray = 212,
+    cudaErrorNotMappedAsPointer = 213, cudaErrorECCUncorrectable = 214, cudaErrorUnsupportedLimit = 215,
+    cudaErrorDeviceAlreadyInUse = 216, cudaErrorPeerAccessUnsupported = 217, cudaErrorInvalidPtx = 218,
+    cudaErrorInvalidGraphicsContext = 219, cudaErrorNvlinkUncorrectable = 220,
+    cudaErrorJitCompilerNotFound = 221, cudaErrorUnsupportedPtxVersion = 222,
+    cudaErrorJitCompilationDisabled = 223, cudaErrorUnsupportedExecAffinity = 224,
+    cudaErrorUnsupportedDevSideSync = 225, cudaErrorContained = 226, cudaErrorInvalidSource = 300,
+    cudaErrorFileNotFound = 301, cudaErrorSharedObjectSymbolNotFound = 302,
+    cudaErrorSharedObjectInitFailed = 303, cudaErrorOperatingSystem = 304, cudaErrorIllegalState = 401,
+    cudaErrorLossyQuery = 402, cudaErrorSymbolNotFound = 500, cudaErrorLaunchIncompatibleTexturing = 703,
+    cudaErrorSetOnActiveProcess = 708, cudaErrorContextIsDestroyed = 709, cudaErrorTooManyPeers = 711,
+    cudaErrorHardwareStackError = 714, cudaErrorIllegalInstruction = 715, cudaErrorInvalidAddressSpace = 717,
+    cudaErrorInvalidPc = 718, cudaErrorTensorMemoryLeak = 721, cudaErrorSystemNotReady = 802,
+    cudaErrorSystemDriverMismatch = 803, cudaErrorCompatNotSupportedOnDevice = 804,
+    cudaErrorMpsConnectionFailed = 805, cudaErrorMpsRpcFailure = 806, cudaErrorMpsServerNotReady = 807,
+    cudaErrorMpsMaxClientsReached = 808, cudaErrorMpsMaxConnectionsReached = 809,
+    cudaErrorMpsClientTerminated = 810, cudaErrorCdpNotSupported = 811, cudaErrorCdpVersionMismatch = 812,
+    cudaErrorStreamCaptureUnsupported = 900, cudaErrorStreamCaptureInvalidated = 901,
+    cudaErrorStreamCaptureMerge = 902, cudaErrorStreamCaptureUnmatched = 903,
+    cudaErrorStreamCaptureUnjoined = 904, cudaErrorStreamCaptureIsolation = 905,
+    cudaErrorStreamCaptureImplicit = 906, cudaErrorCapturedEvent = 907,
+    cudaErrorStreamCaptureWrongThread = 908, cudaErrorTimeout = 909, cudaErrorGraphExecUpdateFailure = 910,
+    cudaErrorExternalDevice = 911, cudaErrorInvalidClusterSize = 912, cudaErrorFunctionNotLoaded = 913,
+    cudaErrorInvalidResourceType = 914, cudaErrorInvalidResourceConfiguration = 915,
+    cudaErrorApiFailureBase = 10000,
+};
 #undef EMU_NUMBER
 using cudaError_t = cudaError;
 

@@ -40,6 +40,15 @@ constexpr size_t surface_bytes() {
 
 }  // namespace emu
 
+// Calls X for each function that reads textures of arrays: name, number of coordinates, whether it takes a
+// layer, parameters, layer and coordinates.
+#define EMU_TEXTURES(X)                                                 \
+    X(tex1D, 1, false, (float x), 0, x)                                 \
+    X(tex2D, 2, false, (float x, float y), 0, x, y)                     \
+    X(tex3D, 3, false, (float x, float y, float z), 0, x, y, z)         \
+    X(tex1DLayered, 1, true, (float x, int layer), layer, x)            \
+    X(tex2DLayered, 2, true, (float x, float y, int layer), layer, x, y)
+
 // EMU_READ defines one of CUDA's functions that read. The function has two forms: it returns the value, or it
 // stores the value at a pointer.
 #define EMU_LIST(...) __VA_ARGS__
@@ -62,11 +71,7 @@ constexpr size_t surface_bytes() {
 #define EMU_TEXTURE(name, dimensions, layered, parameters, layer, ...) \
     EMU_READ(name, parameters, emu::read_texture(object, {#name, dimensions, layered}, {__VA_ARGS__}, layer, emu::wanted<T>(), &value, site))
 EMU_READ(tex1Dfetch, (int x), emu::read_linear(object, x, emu::wanted<T>(), &value, site))
-EMU_TEXTURE(tex1D, 1, false, (float x), 0, x)
-EMU_TEXTURE(tex2D, 2, false, (float x, float y), 0, x, y)
-EMU_TEXTURE(tex3D, 3, false, (float x, float y, float z), 0, x, y, z)
-EMU_TEXTURE(tex1DLayered, 1, true, (float x, int layer), layer, x)
-EMU_TEXTURE(tex2DLayered, 2, true, (float x, float y, int layer), layer, x, y)
+EMU_TEXTURES(EMU_TEXTURE)
 #undef EMU_TEXTURE
 
 #define EMU_SURFACE(name, dimensions, layered, parameters, ...)                                                                 \

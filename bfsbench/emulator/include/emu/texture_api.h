@@ -1,6 +1,6 @@
 // The part of CUDA's runtime API for CUDA arrays, texture objects and surface objects. runtime_api.h includes
-// this file, and runtime/textures.cpp defines the functions. Mipmaps, cubemaps, gathers, sparse arrays and
-// texture references have no declarations, so a program that uses them does not compile.
+// this file, and runtime/textures.cpp defines the functions. Mipmaps, cubemaps, gathers, and sparse
+// arrays have no declarations, so a program that uses them does not compile.
 #pragma once
 
 #include <type_traits>
