@@ -20,7 +20,7 @@ namespace emu {
 
 struct ChildLaunch;
 
-enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, lost_launch, endless, misaligned, stale, mask, shuffle };
+enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, lost_launch, endless, misaligned, stale, mask, shuffle, barrier };
 // The kind of memory that an access touches: a buffer, the shared memory of a block, the variables of a
 // kernel library, or none of these. `array` stands for an array of which only the type and the index are
 // known.
@@ -47,8 +47,9 @@ struct Finding {
     int64_t offset;
     uint64_t count;  // number of times that this fault was found at this instruction or these two instructions
     const char* kernel;
-    const char* file;  // source file of a wrong mask or a bad shuffle; null for other faults
-    int line;
+    // The source lines of a wrong mask, of a bad shuffle, or of the two barriers of a divergent barrier. The files
+    // are null for other faults.
+    CallSite from, other_from;
 };
 struct Record {
     const char* kernel;
@@ -71,6 +72,8 @@ class Watch {
     Clocks clocks;
     Streams streams;
     bool goes_on = false;  // true if a fault ends only its thread, and not the launch
+    // The number of threads and launches that faults have ended, after these faults were reported.
+    uint64_t ended = 0;
 
     // Begins a launch. `child` is null if the host launches the kernel.
     void begin_launch(const Grid& grid, const ChildLaunch* child);
@@ -107,6 +110,9 @@ class Watch {
     // a source that takes no part (Fault::shuffle).
     void report_index(const char* array, int64_t index, const void* site, Act act);
     void report_lane(Fault fault, CallSite from);
+    // Reports that the current thread waits at the barrier `from`, while another thread of its block waits at
+    // the barrier `other_from`.
+    void report_barrier(CallSite from, const Thread& other, CallSite other_from);
     void report_misaligned(const char* address, Act act, const void* site);
 
     // Ends the launch with an error, because it has run too long. Reports what its threads access. In a program
