@@ -11,9 +11,11 @@ verdicts on an experiment's claims. ``predicted`` says how well predicted times 
 short help of each command.
 
 Missing rows are an error, so that a text cannot quote numbers that were not measured. A line below each table
-of the text says at which commits and on which days the table's rows were measured. The line also names the
-searches whose code has changed since then. If a table above shows one of its searches with numbers from other
-result files, the line names these files. The command that wrote a file follows the first table with its rows.
+of the text says at which commits, on which days and on which devices the table's rows were measured. If a
+file has rows of several commits, a small table says which graphs and searches belong to each commit. The line
+also names the searches whose code has changed since then. If a table above shows one of its searches with
+numbers from other result files, the line says in which respects their rows differ. The command that wrote a
+file follows the first table with its rows.
 
 If rows of one search in a table measured different code, this is an error unless ``mixed`` gives the reason
 above the table. Comparing times with unequal numbers of sources or repeats is an error, too.
@@ -43,9 +45,9 @@ from bfsbench.reports.provenance import (
     files_of,
     footnotes_of,
     line_of,
+    origins_of,
     other_rows,
     outdated,
-    versions_of,
 )
 from bfsbench.reports.ranking import ALL, rankings
 from bfsbench.reports.rows import (
@@ -525,7 +527,7 @@ def _with_origins(
                 here = facts_of(frames)
                 if origin := line_of(here, reason):
                     made.append(f"\n{origin}{outdated(here, present_code)}{other_rows(here, above)}\n")
-                    made.append(versions_of(here))
+                    made.append(origins_of(here))
                 files = [file for file in files_of(frames) if file not in shown]
                 made += [command_of(Path(file)) for file in files]
                 shown.update(files)

@@ -256,7 +256,10 @@ def failed_points(results: Results) -> list[Table]:
     return [Table.of("failures", "Failures", frame, notes)]
 
 
-_FACTS = ("variant", "backend", "knobs", "graph", "source", "code", "commit", "taken_at", "file", "family")
+_FACTS = (
+    *("variant", "backend", "grid", "block", "knobs", "graph", "source", "method", "code", "commit"),
+    *("taken_at", "gpu", "host_cpu", "file", "family"),
+)
 _SEARCH = ["variant", "backend", "knobs"]
 _PLACE = ["variant", "backend", "graph"]
 _MOST_NAMED = 4
@@ -271,8 +274,8 @@ def files_of(frames: Sequence[pd.DataFrame]) -> list[str]:
 
 
 def facts_of(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Returns the columns ``_FACTS`` of all result rows that one table is made of. Equal rows are returned
-    once.
+    """Returns the columns ``_FACTS`` of all result rows that one table is made of, and the column ``device``,
+    a GPU or a CPU. Equal rows are returned once.
 
     ``commit`` has the first 7 characters of the commit, and ``taken_at`` has the day.
     """
@@ -280,8 +283,17 @@ def facts_of(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
     known = [frame[[*_FACTS]] for frame in frames if set(_FACTS) <= set(frame)]
     rows = pd.concat(known) if known else pd.DataFrame(columns=[*_FACTS], dtype=str)
-    rows = rows.assign(commit=rows["commit"].str[:_COMMIT], taken_at=rows["taken_at"].str[:DAY])
+    rows = rows.assign(
+        commit=rows["commit"].str[:_COMMIT],
+        taken_at=rows["taken_at"].str[:DAY],
+        device=rows["gpu"].where(rows["backend"] == "cuda", rows["host_cpu"]),
+    )
     return rows.drop_duplicates()
+
+
+_DIFFERENCES = ("sources", "settings", "method", "code")
+"""Respects in which rows of one search on one graph may differ between two tables. A setting is the grid, the
+block and the knob values."""
 
 
 def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
@@ -289,41 +301,62 @@ def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
     otherwise an empty text. ``here`` has the rows of this table, and ``earlier`` the rows of each earlier
     table.
 
-    The note says from how many source vertices this table's searches started. It also names the files of the
-    earlier tables, each with its number of source vertices. If there are more than ``_MOST_NAMED`` files, the
-    note only counts them.
+    For each file of the earlier tables, the note says in which respects its rows differ, such as "8 sources
+    instead of 1". If there are more than ``_MOST_NAMED`` files, the note only counts them, and names the
+    respects.
     """
-    found: dict[str, set[int]] = {}
-    counts: set[int] = set()
+    found: dict[str, dict[str, tuple[set[int], set[int]]]] = {}
     rows_here = _rows_of_places(here)
-    draws = len(here) and find_family(here["family"].iloc[0]).draws_sources
-    number: Callable[[set[float]], int] = (lambda sources: int(max(sources))) if draws else len
     for table in earlier:
         rows_there = _rows_of_places(table)
         for place in rows_here.keys() & rows_there.keys():
-            if rows_here[place] != rows_there[place]:
-                counts.add(number({source for _, source in rows_here[place]}))
-                for file in {file for file, _ in rows_there[place]}:
-                    sources = {source for name, source in rows_there[place] if name == file}
-                    found.setdefault(file, set()).add(number(sources))
+            ours = rows_here[place]
+            for file, some in rows_there[place].groupby("file"):
+                differs = found.setdefault(str(file), {}) if {*ours["file"]} != {file} else {}
+                for name, theirs, own in _differences(some, ours):
+                    counts = differs.setdefault(name, (set(), set()))
+                    counts[0].add(theirs)
+                    counts[1].add(own)
     if not found:
         return ""
-    files = [f"`{file.split('/')[-1]}` ({_sources(found[file])})" for file in sorted(found)]
-    named = _enumerated(files) if len(files) <= _MOST_NAMED else f"{len(files)} other files"
-    here_from = f"Searches of this table started from {_sources(counts)} per graph"
-    there = "Earlier tables on this page show other values of some searches"
-    return f" {here_from}. {there}, because the earlier tables use rows from {named}."
+    there = "Earlier tables on this page show other times of searches of this table, because"
+    if len(found) > _MOST_NAMED:
+        names = [name for name in _DIFFERENCES if any(name in differs for differs in found.values())]
+        respects = f", which differ in {_enumerated(names)}" if names else ""
+        return f" {there} the earlier tables use rows from {len(found)} other files{respects}."
+    files = []
+    for file, differs in sorted(found.items()):
+        respects = _enumerated([_instead(name, *differs[name]) for name in _DIFFERENCES if name in differs])
+        files.append(f"`{file.split('/')[-1]}` ({respects or 'measured in another run'})")
+    return f" {there} the earlier tables use rows from {_enumerated(files)}."
 
 
-def _sources(counts: Iterable[int]) -> str:
-    ordered = sorted(counts)
-    return f"{' or '.join(f'{count:,}' for count in ordered)} {'source' if ordered == [1] else 'sources'}"
+def _differences(there: pd.DataFrame, here: pd.DataFrame) -> Iterable[tuple[str, int, int]]:
+    """Yields the names in ``_DIFFERENCES`` in which two groups of rows of one search on one graph differ,
+    each with a number for each group: of sources, of settings, of methods or of versions of the code."""
+    draws = find_family(here["family"].iloc[0]).draws_sources
+    columns = {"sources": ["source"], "settings": ["grid", "block", "knobs"], "method": ["method"]}
+    for name, shape in (columns | {"code": ["code"]}).items():
+        theirs, own = ({*rows[shape].astype(str).itertuples(index=False)} for rows in (there, here))
+        if theirs != own and name == "sources" and draws:
+            yield name, int(there["source"].max()), int(here["source"].max())
+        elif theirs != own:
+            yield name, len(theirs), len(own)
 
 
-def _rows_of_places(rows: pd.DataFrame) -> dict[Hashable, set[tuple[str, float]]]:
-    """Groups rows by variant, backend and graph. Returns a set of pairs (file, source) for each group."""
-    groups = rows.groupby(_PLACE)[["file", "source"]]
-    return {place: {*some.itertuples(index=False, name=None)} for place, some in groups}
+def _instead(name: str, there: set[int], here: set[int]) -> str:
+    """Returns text such as ``8 sources instead of 1``. The numbers are the largest in ``there`` and
+    ``here``. If they are equal, or do not say what differs, returns text such as ``other code``."""
+    if name in ("method", "code") or max(there) == max(here):
+        return f"another {name}" if name == "method" else f"other {name}"
+    most = "up to " if len(there) > 1 else ""
+    plural = name if max(there) > 1 else name.removesuffix("s")
+    return f"{most}{max(there):,} {plural} instead of {'up to ' if len(here) > 1 else ''}{max(here):,}"
+
+
+def _rows_of_places(rows: pd.DataFrame) -> dict[Hashable, pd.DataFrame]:
+    """Groups rows by variant, backend and graph."""
+    return dict([*rows.groupby(_PLACE)])
 
 
 def outdated(rows: pd.DataFrame, current: Callable[[str, str, str], set[str]]) -> str:
@@ -371,18 +404,45 @@ def line_of(rows: pd.DataFrame, reason: str | None) -> str:
         some = rows[rows["file"] == file]
         plural = "s" if some["commit"].nunique() > 1 else ""
         origin = f"commit{plural} {_joined(some['commit'])}, {_joined(some['taken_at'])}"
-        files.append(f"`{file.split('/')[-1]}` ({origin})")
+        files.append(f"`{file.split('/')[-1]}` ({origin}, {_joined(some['device'])})")
     return f"The rows of this table are from {_enumerated(files)}.{f' {reason}' if mixed else ''}"
 
 
-def versions_of(rows: pd.DataFrame) -> str:
-    """Returns a Markdown table of the searches whose rows come from different versions of their code.
+_ORIGINS = ["file", "commit", "taken_at"]
 
-    Returns "" if there are no such searches. ``rows`` comes from ``facts_of``.
+
+def origins_of(rows: pd.DataFrame) -> str:
+    """Returns a Markdown table that says which rows were measured at which commit, on which day and on which
+    devices. Returns "" if all rows of each file were measured at one commit on one day. ``rows`` comes from
+    ``facts_of``.
+
+    A line has the graphs whose searches have one origin. If the searches on a graph have several origins,
+    each line names its searches. The origin with the most searches stands for "the others", unless one of its
+    searches has another origin, too.
     """
-    mixed = _mixed(rows)
-    lines = "".join(f"| {names} | {parts} |\n" for names, parts in mixed)
-    return f"\n| search whose code changed between its rows | commits |\n|---|---|\n{lines}" if mixed else ""
+    if len(rows[_ORIGINS].drop_duplicates()) == rows["file"].nunique():
+        return ""
+    found: dict[tuple[str, ...], list[pd.DataFrame]] = {}
+    for _, on_graph in rows.groupby("graph", sort=False):
+        parts = [(origin, some) for origin, some in on_graph.groupby(_ORIGINS, sort=False)]
+        parts.sort(key=lambda part: part[1]["variant"].nunique())
+        named = set[str]()
+        for place, (origin, some) in enumerate(parts, 1):
+            searches = set(some["variant"])
+            last = place == len(parts) and not named & searches
+            names = (
+                ("the others" if named else "all") if last else ", ".join(f"`{x}`" for x in sorted(searches))
+            )
+            named |= searches
+            found.setdefault((*map(str, origin), names), []).append(some)
+    lines = []
+    for (file, commit, day, names), frames in sorted(found.items()):
+        graphs = ", ".join(str(some["graph"].iloc[0]).split(":")[0] for some in frames)
+        devices = _joined(device for some in frames for device in some["device"])
+        lines.append(f"| {graphs} | {names} | `{file.split('/')[-1]}` | {commit} | {day} | {devices} |\n")
+    return (
+        f"\n| graphs | searches | file | commit | day | device |\n|---|---|---|---|---|---|\n{''.join(lines)}"
+    )
 
 
 def _mixed(rows: pd.DataFrame) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
-from result_rows import failed_row, row, write
+from result_rows import failed_row, host_row, row, write
 
 from bfsbench.experiments.texts import number, span
 from bfsbench.rows.provenance import DIGITS, code_hash, read_runs, runs_file
@@ -180,7 +180,7 @@ TABLE = "\n| search | ms |\n|---|---|\n| pull | {{ rows('%s').of(variant='pull')
 def test_a_table_says_which_rows_it_is_made_of(folder: Path) -> None:
     result = filled(folder, TABLE % "a.csv")
     assert result.exit_code == 0, result.stderr
-    assert f"| pull | 2 |\n\n{ORIGIN}`a.csv` (commit abc, 2026-11-21).\n\nEnd." in result.stdout
+    assert f"| pull | 2 |\n\n{ORIGIN}`a.csv` (commit abc, 2026-11-21, NVIDIA H200).\n\nEnd." in result.stdout
 
 
 def test_a_table_of_different_code_is_an_error_unless_it_is_declared(folder: Path) -> None:
@@ -190,8 +190,28 @@ def test_a_table_of_different_code_is_an_error_unless_it_is_declared(folder: Pat
     assert refused.exit_code == 2
     assert "a table compares rows of different code: `pull` (abc on a, def on b)" in refused.stderr
     declared = filled(folder, "{{ mixed('In two runs.') }}" + TABLE % "mixed.csv")
-    assert "In two runs.\n\n| search whose code changed between its rows |" in declared.stdout
-    assert "\n| `pull` | abc on a, def on b |\n" in declared.stdout
+    assert "In two runs.\n\n| graphs | searches | file | commit | day | device |" in declared.stdout
+    assert "\n| a | all | `mixed.csv` | abc | 2026-11-21 | NVIDIA H200 |\n" in declared.stdout
+    assert "\n| b | all | `mixed.csv` | def | 2026-11-21 | NVIDIA H200 |\n" in declared.stdout
+
+
+def test_below_a_table_of_several_commits_stand_the_searches_and_graphs_of_each(folder: Path) -> None:
+    rows = [
+        row(2.0),
+        row(3.0, variant="luo"),
+        host_row(4.0, commit="def"),
+        row(5.0, variant="merrill", graph="other", commit="def", taken_at="2026-11-22T10:00:00Z"),
+    ]
+    write(folder / "rows" / "some.csv", rows)
+    table = (TABLE % "some.csv").replace(".of(variant='pull')", "")
+    text = filled(folder, table).stdout
+    assert "(commits abc and def, 2026-11-21 and 2026-11-22, NVIDIA H200 and Xeon)" in text
+    lines = text.split("| device |\n|---|---|---|---|---|---|\n")[1].split("\n\n")[0].splitlines()
+    assert lines == [
+        "| grid | the others | `some.csv` | abc | 2026-11-21 | NVIDIA H200 |",
+        "| grid | `cpu_queue` | `some.csv` | def | 2026-11-21 | Xeon |",
+        "| other | all | `some.csv` | def | 2026-11-22 | NVIDIA H200 |",
+    ]
 
 
 ONE_TABLE = "| ms |\n|---|\n| {{ rows('a.csv').of(variant='bfs4k').ms | number }} |\n\n"
@@ -200,7 +220,7 @@ ONE_TABLE = "| ms |\n|---|\n| {{ rows('a.csv').of(variant='bfs4k').ms | number }
 def test_below_a_table_stands_the_command_that_wrote_its_file(folder: Path) -> None:
     rows = folder / "rows"
     assert "This command" not in filled(folder, ONE_TABLE).stdout
-    written = "2026-11-21).\n\nThe following command wrote rows of `a.csv`:\n\n```\n%s\n```\n"
+    written = "2026-11-21, NVIDIA H200).\n\nThe following command wrote rows of `a.csv`:\n\n```\n%s\n```\n"
     (rows / "commands.csv").write_text("file,command,points\na.csv,bfsbench run --cold,all\n")
     assert written % "bfsbench run --cold" in filled(folder, ONE_TABLE).stdout
     (rows / "commands.csv").write_text("file,command,points\na.csv,bfsbench run,It measures the defaults.\n")
@@ -237,18 +257,32 @@ def test_the_tables_of_the_results_say_what_waits_for_a_gpu_and_name_their_comma
     assert goals == "graph,goal_ms,aim_ms", "targets; times come from rows"
 
 
-def test_a_table_says_by_which_other_rows_its_searches_stand_above(folder: Path) -> None:
+OTHER = " Earlier tables on this page show other times of searches of this table, because "
+
+
+def test_a_table_says_how_rows_of_earlier_tables_differ(folder: Path) -> None:
     once = [row(5.0, source=0), row(9.0, source=0, variant="luo")]
     write(folder / "rows" / "once.csv", once)
-    text = filled(folder, TABLE % "a.csv" + TABLE % "once.csv" + TABLE % "a.csv").stdout
-    first, second, third = (line for line in text.splitlines() if line.startswith(ORIGIN))
-    assert "other values" not in first
-    assert second.endswith(
-        " Searches of this table started from 1 source per graph. Earlier tables on this page show other "
-        "values of some searches, because the earlier tables use rows from `a.csv` (3 sources)."
-    )
-    assert " started from 3 sources per graph." in third
-    assert third.endswith(" because the earlier tables use rows from `once.csv` (1 source).")
+    write(folder / "rows" / "cold.csv", [one | {"method": "cold", "code": "new"} for one in once])
+    write(folder / "rows" / "again.csv", once)
+    text = filled(folder, "".join(TABLE % f"{name}.csv" for name in ("a", "once", "cold", "again"))).stdout
+    first, *others = (line for line in text.splitlines() if line.startswith(ORIGIN))
+    assert OTHER not in first
+    assert [line.partition(OTHER)[2] for line in others] == [
+        "the earlier tables use rows from `a.csv` (3 sources instead of 1 and 2 settings instead of 1).",
+        "the earlier tables use rows from `a.csv` (3 sources instead of 1, 2 settings instead of 1, another "
+        "method and other code) and `once.csv` (another method and other code).",
+        "the earlier tables use rows from `a.csv` (3 sources instead of 1 and 2 settings instead of 1), "
+        "`cold.csv` (another method and other code) and `once.csv` (measured in another run).",
+    ]
+
+
+def test_files_of_many_earlier_tables_are_counted_with_what_differs(folder: Path) -> None:
+    names = [f"f{place}" for place in range(6)]
+    for place, name in enumerate(names):
+        write(folder / "rows" / f"{name}.csv", [row(5.0, block=32 * (place + 1))])
+    text = filled(folder, "".join(TABLE % f"{name}.csv" for name in names)).stdout
+    assert text.rstrip().splitlines()[-3].endswith("rows from 5 other files, which differ in settings.")
 
 
 BESIDE = """
