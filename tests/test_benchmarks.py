@@ -14,11 +14,14 @@ from click.testing import CliRunner, Result
 from bfsbench.backends.base import Device
 from bfsbench.backends.cpu import CpuDevice
 from bfsbench.graphs.generators import GENERATORS
+from bfsbench.rows.results import read_rows
 from bfsbench.support.errors import WrongResultError
 from bfsbench.support.paths import CUDA_SRC
 from tests.benchmarks.adaptive_endurance import DRAW, draw_graph
 from tests.benchmarks.kernel_versions import SharedBuffers, main as compare_versions
 from tests.benchmarks.litmus.patterns import AS_USED, PATTERNS, trials
+from tests.benchmarks.settings_again import main as measure_again
+from tests.report.result_rows import host_row, row as result_row, write
 
 ROUNDS = 12
 
@@ -160,3 +163,19 @@ def test_result_files_of_100_000_rows_take_a_tenth_of_what_a_million_may(tmp_pat
         assert all(code == "0" for *_, code in runs), f"{name} fails"
         assert min(float(busy_s) for _, busy_s, *_ in runs) < LIMIT_S, name
         assert max(float(memory_gb) for _, _, memory_gb, _ in runs) < LIMIT_GB, name
+
+
+def test_settings_of_a_file_are_measured_again_and_absent_programs_are_named(tmp_path: Path) -> None:
+    graph = {"graph": "lattice(rows=4,columns=4,seed=1):symmetrised"}
+    rows = [
+        result_row(variant="frontier_numbers", block=64, **graph),
+        result_row(variant="somebodys", program="somebodys 1.0", **graph),
+        host_row(**graph),
+    ]
+    file, out = write(tmp_path / "settings.csv", rows), tmp_path / "again.csv"
+    done = CliRunner().invoke(measure_again, [str(file), "--out", str(out), "--sources", "1"])
+    assert done.exit_code == 0, done.output
+    assert "not installed, and left out: somebodys\n" in done.output
+    found = {(row["variant"], row["block"], row["status"]) for row in read_rows(out)}
+    kernel = "frontier_numbers"
+    assert found == {(kernel, "64", "ok"), (kernel, "256", "ok"), ("cpu_queue", "", "ok")}

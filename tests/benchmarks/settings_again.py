@@ -2,9 +2,14 @@
 
     python tests/benchmarks/settings_again.py FILE.csv --out NEW.csv [--graph GRAPH...] [--sources 8]
 
-For each graph the points are every search's defaults, its values by the rules (``--knobs auto``), and all
-settings that FILE has for this graph. All points of a graph take turns. A graph that FILE does not have gets
-the defaults and the rules alone. ``--build I/N`` only fills the cache of compiled kernels: it runs every Nth
+For each graph the points are the defaults of each search, its values by the rules (``--knobs auto``), and all
+settings that FILE has for this graph. By default, the searches are the searches that FILE has for this graph.
+Programs of other authors that are not installed as entries are left out and named. All points of a graph take
+turns. A graph that FILE does not have gets only the defaults and the rules.
+
+    python tests/benchmarks/settings_again.py results/h200/comparison.csv --out results/again.csv
+
+repeats the comparison in README. ``--build I/N`` only fills the cache of compiled kernels: it runs every Nth
 setting once on a small graph. N processes fill the cache together.
 """
 
@@ -69,7 +74,7 @@ class Again:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path))
 @click.option("--graph", "names", multiple=True, help="By default the graphs of FILE.")
-@click.option("--variant", "searches", default="all")
+@click.option("--variant", "searches", help="By default the searches of FILE on the graph.")
 @click.option("--sources", default=8)
 @click.option("--order", default="interleaved")
 @click.option("--seconds", default=1e9, help="Begin no graph after this time.")
@@ -78,7 +83,7 @@ def main(
     file: Path,
     out: Path | None,
     names: tuple[str, ...],
-    searches: str,
+    searches: str | None,
     sources: int,
     order: str,
     seconds: float,
@@ -87,13 +92,16 @@ def main(
     """Measure the settings of FILE again."""
     begun = time.monotonic()
     rows = read_rows(file)
-    variants = chosen_variants(searches.split(","), "bfs")
-    known = {variant.name for variant in variants}
-    rows = [row for row in rows if row["variant"] in known and row["backend"] != "host"]
+    variants = chosen_variants(searches.split(",") if searches else ["all"], "bfs")
+    known = {variant.name: variant for variant in variants}
+    gone = {row["variant"] for row in rows} - known.keys()
+    if gone and not searches:
+        print("not installed, and left out:", ", ".join(sorted(gone)))
+    rows = [row for row in rows if row["variant"] in known]
     method = Method(order=order, resume=out is not None, timeout=120.0)
     if build:
         part, parts = (int(number) for number in build.split("/"))
-        small = Again(resolve(SMALL), variants, rows, 1, (part, parts))
+        small = Again(resolve(SMALL), variants, _of_kernels(rows), 1, (part, parts))
         print(sweep(SweepRequest(small, Method(repeats=1))).statuses)
         return
     for name in names or list(dict.fromkeys(row["graph"] for row in rows)):
@@ -101,10 +109,18 @@ def main(
             print("out of time before", name)
             break
         of_graph = [row for row in rows if row["graph"] == name]
+        of_file = list(dict.fromkeys(known[row["variant"]] for row in of_graph))
         before = time.monotonic()
-        work = Again(resolve(name), variants, of_graph, sources)
+        work = Again(
+            resolve(name), variants if searches else of_file or variants, _of_kernels(of_graph), sources
+        )
         done = sweep(SweepRequest(work, method, out))
         print(name, dict(done.statuses), f"{time.monotonic() - before:.0f} s", flush=True)
+
+
+def _of_kernels(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows of kernels. Programs of the host have no settings besides their defaults."""
+    return [row for row in rows if row["backend"] != "host"]
 
 
 if __name__ == "__main__":
