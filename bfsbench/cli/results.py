@@ -265,7 +265,7 @@ def _read(files: Sequence[Path], unused: Sequence[str] = ()) -> pd.DataFrame:
 @click.option(
     "--allow-different",
     is_flag=True,
-    help="Compare rows even if their device, graph checksum, schema or repeats differ, and print a warning.",
+    help="Compare rows even if their device, graph checksum, schema or method differ, and print a warning.",
 )
 @names_option(
     "--table", "names", "tables of comparison", "Which tables: summary, points, unmatched. Default: all."
@@ -289,7 +289,8 @@ def compare_command(
     result files, folders of result files, or FILE@REVISION: the file as git has it at that revision. A point
     is slower or faster if the 95 % confidence interval of the ratio of its times lies beyond --threshold. A
     point counts as 'same' if the interval lies within --threshold, and otherwise as 'undecided'. If A and B
-    measured the same code, no point counts as slower or faster, because only the machine differs. Two files
+    measured the same code, no point counts as slower or faster, because only the machine differs. A and B may
+    have different numbers of repeats, because the verdicts use the ranks of all repeats. Two files
     of counters ('bfsbench explain --out') are compared by kernel: more, less or the same.
 
     \b

@@ -296,7 +296,11 @@ def compare(a: Side, b: Side, threshold: float) -> Comparison:
         [axes for axes in rows_a if axes not in rows_b],
         [axes for axes in rows_b if axes not in rows_a],
         _differences(rows, _method),
-        [*_differences(rows, _circumstances), *_other_knobs(rows_a, rows_b)],
+        [
+            *_differences(rows, _circumstances),
+            *(f"{line}: {_UNEQUAL}" for line in _differences(rows, _repeats)),
+            *_other_knobs(rows_a, rows_b),
+        ],
         sum(row["backend"] == EMULATED for side in (a, b) for row in side.rows),
         noise,
         {name: detected(_evidence(pairs, name), share, threshold) for name, share in noise.items()},
@@ -439,10 +443,18 @@ def _sample(side: Side, row: Row, text: str) -> float:
 def _method(row: Row) -> dict[str, str]:
     """Returns the properties of a row that must be equal on both sides before their times are compared."""
     device = ("host_cpu",) if row["backend"] == "host" else ("gpu", "compute_capability")
-    facts = {name: row[name] for name in ("schema", "graph_checksum", "method", *device)}
-    if row["status"] == "ok":
-        facts["repeats"] = str(row["search_ms_samples"].count(";") + 1)
-    return facts
+    return {name: row[name] for name in ("schema", "graph_checksum", "method", *device)}
+
+
+_UNEQUAL = (
+    "verdicts and ratios are fair, because they use the ranks of all repeats; "
+    "the fastest repeats (a_ms, b_ms) favour the side with more repeats"
+)
+
+
+def _repeats(row: Row) -> dict[str, str]:
+    """Returns the number of repeats of a row with times."""
+    return {"repeats": str(row["search_ms_samples"].count(";") + 1)} if row["status"] == "ok" else {}
 
 
 def _circumstances(row: Row) -> dict[str, str]:
