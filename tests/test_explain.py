@@ -181,6 +181,14 @@ def test_compare_takes_counters(counters: Path, tmp_path: Path) -> None:
     more = bfsbench("compare", counters, worse, check=1)
     assert "1 more, 0 less, 4 the same" in more.stdout
     bfsbench("compare", worse, counters)
+    for pair in ((counters, "none.csv"), ("none.csv", counters), (counters, "none.counters.csv")):
+        missing = next(name for name in pair if name is not counters)
+        refused = bfsbench("compare", *pair, check=2)
+        assert refused.stderr == f"bfsbench: cannot read {missing}: No such file or directory\n"
+    (tmp_path / "rows.csv").write_text("graph\n")
+    for pair in ((counters, tmp_path / "rows.csv"), (tmp_path / "rows.csv", counters)):
+        refused = bfsbench("compare", *pair, check=2)
+        assert f"{counters} holds counters, and {tmp_path / 'rows.csv'} does not" in refused.stderr
     other = tmp_path / "other.counters.csv"
     other.write_text(counters.read_text().replace(rows[0]["graph_checksum"], "0" * 64))
     refused = bfsbench("compare", counters, other, check=2)

@@ -302,8 +302,8 @@ def compare_command(
     """
     from bfsbench.reports.comparison.tables import TABLES as COMPARISONS
 
-    if is_counters_file(Path(a)):
-        if b is None or commits or not is_counters_file(Path(b)):
+    if any(is_counters_file(Path(side)) for side in (a, b) if side):
+        if b is None or commits:
             raise UsageError(f"{a} holds counters: name another file of counters to compare it with")
         return _compare_counters(Path(a), Path(b), threshold / 100, style, out)
     require_known("table", names, COMPARISONS)
@@ -322,6 +322,9 @@ def compare_command(
 def _compare_counters(a: Path, b: Path, threshold: float, style: str | None, out: Path | None) -> None:
     from bfsbench.reports.comparison.tables import compare_counters, counters_table
 
+    for side, other in ((a, b), (b, a)):
+        if side.exists() and other.exists() and not is_counters_file(side):
+            raise UsageError(f"{other} holds counters, and {side} does not: name two files of counters")
     with opened(out) as file:
         found = compare_counters(a, b, threshold)
         file.write(rendered([counters_table(found)], chosen_format(style, out), file))
