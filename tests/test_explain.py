@@ -32,6 +32,38 @@ def test_a_search_that_does_not_end_is_an_error() -> None:
     assert "has not ended after 0.001 s: raise --timeout" in done.stderr
 
 
+def test_a_search_that_launches_without_end_is_ended_early(tmp_path: Path) -> None:
+    change = "if ((*progress = level + 1, levels[v] == level))"
+    write_variant(tmp_path, "launches_forever", lambda text: text.replace("if (levels[v] == level)", change))
+    words = ["explain", str(tmp_path), "--dataset", "lattice(rows=3,columns=3)"]
+    done = subprocess.run(
+        [sys.executable, "-m", "bfsbench", *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "launches" in done.stderr.splitlines()[-1] and "has not ended" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "bound"),
+    [
+        (("push", *GRAPH), "launches"),
+        (("push", *GRAPH, "--level", "2"), "latency"),
+        (("adaptive", *GRAPH), "latency"),
+    ],
+)
+def test_advice_begins_with_the_bound_of_the_prediction(words: tuple[str, ...], bound: str) -> None:
+    lines = bfsbench("explain", *words).stdout.splitlines()
+    (place,) = (place for place, line in enumerate(lines) if line.startswith("bound by "))
+    assert re.match(rf"bound by {bound}, \S+ ms of the predicted \S+ ms: the ", lines[place])
+    coalescing = [line for line in lines[place:] if line.endswith("access neighbouring words.")]
+    lanes = [line for line in lines[place:] if line.endswith("The others wait.")]
+    after = lines[place + 1 :]
+    split = next((i for i, line in enumerate(after) if line.startswith("The next remarks")), len(after))
+    assert not {*coalescing} & {*after[:split]}, "they concern the throughput"
+    assert bound == "latency" or not {*lanes} & {*after[:split]}
+    assert words[0] == "adaptive" or coalescing or lanes
+
+
 def read(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(path.open(newline="")))
 

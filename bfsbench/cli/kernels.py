@@ -355,7 +355,7 @@ def lab_command(name: str | None, folder: Path | None, hand_ins: Path | None, st
 )
 @click.option(
     "--timeout",
-    default=600.0,
+    default=60.0,
     type=POSITIVE,
     metavar="S",
     help="Seconds after which a search or a program that has not ended is an error.",
@@ -433,7 +433,7 @@ def _explain(
     counted: Sequence[Counted], device: Ceilings, level: int | None, html: Path | None, style: str
 ) -> None:
     """Print what searches or a program cost, by level and by source line, and the predicted times."""
-    from bfsbench.tools.explain import beside, remarks, write_page
+    from bfsbench.tools.explain import advice, beside, write_page
 
     if level is not None and not any((of.lines["level"] == level).any() for of in counted):
         raise UsageError(f"--level {level}: the {counted[0].name} has no such {counted[0].level_name}")
@@ -442,7 +442,7 @@ def _explain(
     click.echo(rendered(_tables(counted, device, level), style), nl=False)
     if style == "text":
         _print_listing(partial(beside, counted, level))
-        for text in remarks(counted[0], level) if len(counted) == 1 else ():
+        for text in advice(counted[0], device, level) if len(counted) == 1 else ():
             click.echo(text)
 
 
@@ -469,7 +469,8 @@ def _limited(what: str, timeout: float) -> Iterator[None]:
         yield
     except TimeoutError:
         raise KernelError(
-            f"{what} has not ended after {timeout:g} s: raise --timeout, or check whether it ever ends"
+            f"{what} has not ended after {timeout:g} s: raise --timeout, or let 'bfsbench check' look for a "
+            "loop that never ends"
         ) from None
 
 

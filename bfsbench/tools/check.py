@@ -57,6 +57,12 @@ LAUNCHES_BESIDES, LAUNCHES_A_VERTEX = 1000, 16
 """A search counts as endless if it makes more than ``LAUNCHES_BESIDES`` launches plus ``LAUNCHES_A_VERTEX``
 launches per vertex. Each level has at least one vertex, and takes only a few launches."""
 
+
+def most_launches(graph: Graph) -> int:
+    """Returns the number of launches above which a search of ``graph`` counts as endless."""
+    return LAUNCHES_BESIDES + LAUNCHES_A_VERTEX * graph.num_vertices
+
+
 ENDING = frozenset({"out of bounds", "use after free", "misaligned access", "endless"})
 """Kinds of faults that end a run. The error that ends the run is not reported as a separate failure."""
 
@@ -240,8 +246,7 @@ def _run(
     launch = _launch(variant, axes, knobs, seed)
     options = " ".join(f"{knob.option} {others[knob.name]}" for knob in variant.knobs if knob.name in others)
     message, is_fault = "", False
-    most_launches = LAUNCHES_BESIDES + LAUNCHES_A_VERTEX * graph.num_vertices
-    with CpuDevice(seed, watched=True, most_launches=most_launches) as device:
+    with CpuDevice(seed, watched=True, most_launches=most_launches(graph)) as device:
         try:
             program = variant(KernelSetup(DeviceGraph(device, graph), *launch, knobs))
             program.prepare()
