@@ -12,6 +12,7 @@ import importlib.util
 import itertools
 import math
 import statistics
+import sys
 import time
 import warnings
 from collections import deque
@@ -199,7 +200,8 @@ def exhaustive(space: Space, _took: Took) -> Iterator[Configuration]:
 def require_optuna() -> None:
     """Raise ToolchainError if optuna is not installed."""
     if importlib.util.find_spec("optuna") is None:
-        raise ToolchainError("tuning needs optuna: pip install optuna (or choose the method exhaustive)")
+        install = f"run '{sys.executable} -m pip install optuna'"
+        raise ToolchainError(f"the method optuna needs optuna: {install}, or choose the method axes")
 
 
 def one_axis_at_a_time(
@@ -349,7 +351,7 @@ class Tuning:
     """The number of sources from which configurations are compared. None stands for all sources. Afterwards,
     the fastest configuration is measured from the remaining sources."""
     space: Space = field(init=False)
-    """The space of configurations, set when the tuning begins."""
+    """The space of configurations, set when the tuning is planned or begins."""
     chosen: Sequence[int | None] = ()
     """The sources, set when the tuning begins."""
     took: Took = field(default_factory=dict)
@@ -406,7 +408,8 @@ class Tuning:
         graph = setting.graphs.get(self.graph.locator)
         sources = self.sources.stand_ins() if graph is None else self.sources.choose(graph)
         few = sources[: self.compared_from]
-        space = Space.of(with_launches(self.axes, setting.limits), self.graph.locator, {}, setting.backend)
+        axes = with_launches(self.axes, setting.limits)
+        self.space = space = Space.of(axes, self.graph.locator, {}, setting.backend)
         points = (space.point(configuration, source) for configuration in space.all() for source in few)
         confirmed = [space.point(space.first, source) for source in sources[len(few) :]]
         every = [*itertools.islice(points, self.points), *confirmed]

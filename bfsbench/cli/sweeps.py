@@ -398,10 +398,11 @@ def run_command(
     "--method",
     default=METHODS[0],
     type=click.Choice(METHODS),
-    help="optuna varies one axis at a time, then uses Optuna's Bayesian optimisation. axes varies one axis "
-    "at a time, until a round changes nothing. restarts repeats this from random configurations. exhaustive "
-    "measures every configuration. An axis is the grid, the block or one knob.",
+    help="optuna varies one axis at a time, then uses Optuna's Bayesian optimisation ('pip install optuna'). "
+    "axes varies one axis at a time, until a round changes nothing. restarts repeats this from random "
+    "configurations. exhaustive measures every configuration. An axis is the grid, the block or one knob.",
 )
+@click.option("--dry-run", is_flag=True, help="Only print the values to choose from, and how many points.")
 def tune_command(
     datasets: tuple[str, ...],
     variants: tuple[str, ...],
@@ -414,6 +415,7 @@ def tune_command(
     points: int | None,
     minutes: float | None,
     method: str,
+    dry_run: bool,
     knobs: dict[str, list[KnobValue]],
 ) -> None:
     """For each variant and graph, find the fastest configuration, within --points or --minutes.
@@ -433,10 +435,28 @@ def tune_command(
         choice = sources.choice(find_family(chosen.family))
         tunings.append(Tuning(graph, axes, choice, method, sources.seed, points, minutes))
     path = result_file(measuring, out, "tune")
-    carry_out(request(measuring, Several(tunings), path))
+    asked = request(measuring, Several(tunings), path)
+    if dry_run:
+        points_left = preview(asked)
+        for tuning in tunings:
+            _print_space(tuning)
+        print_plan(points_left, measuring.repeats)
+        click.echo("these are the most points: the times of earlier points decide which points follow")
+        return
+    carry_out(asked)
     found = [_say_what_was_found(tuning, path) for tuning in tunings]
     if not all(found):
         raise SystemExit(1)
+
+
+def _print_space(tuning: Tuning) -> None:
+    """Print the number of configurations of a planned tuning, and the values of each axis."""
+    (variant,), space = tuning.variants, tuning.space
+    click.echo(f"{variant.name} on {tuning.graph.full_name}: {plural(space.size, 'configuration')}")
+    for axis in space.axes:
+        values = ("auto" if value is None else str(value) for value in axis.values)
+        click.echo(f"  {axis.name}: {', '.join(values)}")
+    click.echo()
 
 
 def _say_what_was_found(tuning: Tuning, path: Path | None) -> bool:

@@ -248,7 +248,9 @@ def test_values_given_are_the_only_ones() -> None:
 def test_without_optuna_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     require_optuna()
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ToolchainError, match=r"^tuning needs optuna: pip install optuna .*$"):
+    with pytest.raises(
+        ToolchainError, match=r"^the method optuna needs optuna: run .* -m pip install optuna.*$"
+    ):
         require_optuna()
 
 
@@ -325,6 +327,15 @@ def test_bad_input_is_one_line_and_leaves_no_file(tmp_path: Path, words: tuple[s
     assert says in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert not list(tmp_path.rglob("*.csv"))
+
+
+def test_a_dry_run_prints_the_values_and_measures_nothing(tmp_path: Path) -> None:
+    words = ["--dataset", SMALL, "--variant", "virtual_warp,cpu_queue", "--block", "32,64", "--w-sz", "2,4"]
+    done = bfsbench("tune", *words, "--grid", "auto", "--points", "3", "--dry-run", cwd=tmp_path)
+    assert "\n  block: 32, 64\n  W_SZ: 2, 4\n" in done.stdout
+    assert done.stdout.startswith("virtual_warp on ") and ": 4 configurations\n  grid: auto\n" in done.stdout
+    assert "\n4 points, each run once" in done.stdout, "3 of virtual_warp, and 1 of cpu_queue"
+    assert not (tmp_path / "results").exists()
 
 
 def test_optuna_is_imported_only_when_it_tunes() -> None:
