@@ -17,9 +17,11 @@ from datetime import datetime
 from functools import partial
 from itertools import product
 from pathlib import Path
+from statistics import median
 
 import click
 
+from bfsbench.bench.measure import interval
 from bfsbench.bench.options import Method
 from bfsbench.bench.plan import Axes, Crossing, Several, Work, check_knobs, chosen_variants
 from bfsbench.bench.sweep import SweepOutcome, SweepProgress, SweepRequest, preview, sweep
@@ -173,7 +175,7 @@ def _print_outcome(request: SweepRequest, outcome: SweepOutcome) -> None:
         click.echo(rendered(summary(table(outcome.rows), levels)))
         for line in warnings(table(outcome.rows)):
             click.echo(f"warning: {line}", err=True)
-    for line in [*_decisions(outcome.rows)] if request.method.until_decided else []:
+    for line in [*decisions(outcome.rows)] if request.method.until_decided else []:
         click.echo(line, err=True)
     came = ", ".join(f"{count} {status}" for status, count in sorted(outcome.statuses.items()))
     came = came or ("none measured" if outcome.cut else "nothing left to do")
@@ -181,20 +183,29 @@ def _print_outcome(request: SweepRequest, outcome: SweepOutcome) -> None:
     click.echo(f"{plural(outcome.statuses.total(), 'point')}: {came}{see}", err=True)
 
 
-def _decisions(rows: Iterable[Mapping[str, str]]) -> Iterable[str]:
-    """Yield a line for each graph and source. It says whether the samples decide which search is the fastest,
-    and otherwise names the searches that may be the fastest."""
+def decisions(rows: Iterable[Mapping[str, str]]) -> Iterable[str]:
+    """Yield a line for each graph and source. It names the fastest search and the searches that are equally
+    fast, or the searches that may be the fastest if the samples do not decide."""
     groups: dict[str, list[Mapping[str, str]]] = {}
     for row in rows:
         if row["status"] == "ok":
             groups.setdefault(", source ".join(filter(None, (row["graph"], row["source"]))), []).append(row)
     for name, group in groups.items():
-        samples = plural(max(len(row["search_ms_samples"].split(";")) for row in group), "sample")
-        left = [row for row in group if UNDECIDED in row["warnings"]]
-        shapes = ([row["variant"], row["grid"], row["block"], row["knobs"]] for row in left)
-        among = (" ".join(filter(None, shape)) for shape in shapes)
-        found = f"undecided after {samples}: {', '.join(among)}" if left else f"decided after {samples}"
-        yield f"{name}: {found}"
+        times = [[float(text) for text in row["search_ms_samples"].split(";")] for row in group]
+        samples = plural(max(map(len, times)), "sample")
+        if left := [row for row in group if UNDECIDED in row["warnings"]]:
+            yield f"{name}: undecided after {samples}: {', '.join(map(_shape, left))}"
+            continue
+        best = min(range(len(group)), key=lambda place: median(times[place]))
+        _, high = interval(times[best])
+        equal = [_shape(group[i]) for i in range(len(group)) if i != best and interval(times[i])[0] <= high]
+        won = f"{_shape(group[best])} is the fastest, with a median of {median(times[best]):.4g} ms"
+        also = f"; equally fast: {', '.join(equal)}" if equal else ""
+        yield f"{name}: decided after {samples}: {won}{also}"
+
+
+def _shape(row: Mapping[str, str]) -> str:
+    return " ".join(filter(None, (row[name] for name in ("variant", "grid", "block", "knobs"))))
 
 
 def print_plan(points: Sequence[Point], repeats: int) -> None:

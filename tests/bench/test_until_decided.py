@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from bfsbench.bench.measure import contenders
 from bfsbench.bench.options import MOST_TO_DECIDE, Method
 from bfsbench.bench.worker import FIRST_TURN, Measured, run_in_turns
+from bfsbench.cli.sweeps import decisions
 from bfsbench.rows.point import Point
 from bfsbench.rows.results import read_rows
 from bfsbench.support.errors import UsageError
@@ -98,9 +100,32 @@ def test_rows_name_the_option(tmp_path: Path) -> None:
     assert all(row["method"].startswith("until_decided interleaved") for row in rows)
     assert {len(row["search_ms_samples"].split(";")) for row in rows} <= {6, 7, 8}
     undecided = [row["variant"] for row in rows if "undecided" in row["warnings"]]
-    among = f": {', '.join(undecided)}" if undecided else ""
     count = len(rows[0]["search_ms_samples"].split(";"))
-    assert f"{'un' if undecided else ''}decided after {count} samples{among}\n" in done.stderr
+    said = re.search(rf"(un)?decided after {count} samples: (.*)\n", done.stderr)
+    assert said and bool(said[1]) == bool(undecided)
+    assert said[2] == ", ".join(undecided) or said[2].startswith(
+        f"{min(rows, key=typical)['variant']} is the "
+    )
+
+
+def typical(row: Mapping[str, str]) -> float:
+    return float(row["search_ms_median"])
+
+
+@pytest.mark.parametrize(
+    ("scipy_ms", "said"),
+    [
+        (2.0, "cpu_queue is the fastest, with a median of 1 ms\n"),
+        (1.001, "cpu_queue is the fastest, with a median of 1 ms; equally fast: scipy\n"),
+    ],
+)
+def test_the_last_lines_name_the_fastest_search(scipy_ms: float, said: str) -> None:
+    rows = [
+        {**dict.fromkeys(("grid", "block", "knobs", "warnings", "source"), ""), "graph": "g", "status": "ok"}
+        | {"variant": name, "search_ms_samples": ";".join(str(ms + i / 1000) for i in range(-4, 5))}
+        for name, ms in (("scipy", scipy_ms), ("cpu_queue", 1.0))
+    ]
+    assert [f"{line}\n" for line in decisions(rows)] == [f"g: decided after 9 samples: {said}"]
 
 
 def test_rows_that_may_be_the_fastest_say_so() -> None:
