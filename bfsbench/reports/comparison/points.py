@@ -525,5 +525,6 @@ def _listed(name: str, values: Iterable[str]) -> str:
     At most ``_MOST_LISTED`` values are listed. Checksums are shortened.
     """
     length = _SHORT if name.endswith("checksum") else None
-    shown = sorted(value[:length] or "none" for value in values)
+    ordered = sorted(values, key=lambda value: (int(value) if value.isdigit() else 0, value))
+    shown = [value[:length] or "none" for value in ordered]
     return ", ".join(shown[:_MOST_LISTED]) + (", ..." if len(shown) > _MOST_LISTED else "")
