@@ -185,10 +185,11 @@ def _print_outcome(request: SweepRequest, outcome: SweepOutcome) -> None:
 
 def decisions(rows: Iterable[Mapping[str, str]]) -> Iterable[str]:
     """Yield a line for each graph and source. It names the fastest search and the searches that are equally
-    fast, or the searches that may be the fastest if the samples do not decide."""
+    fast, or the searches that may be the fastest if the samples do not decide. Emulated kernels are left out,
+    because their times say nothing."""
     groups: dict[str, list[Mapping[str, str]]] = {}
     for row in rows:
-        if row["status"] == "ok":
+        if row["status"] == "ok" and row["backend"] != "cpu":
             groups.setdefault(", source ".join(filter(None, (row["graph"], row["source"]))), []).append(row)
     for name, group in groups.items():
         times = [[float(text) for text in row["search_ms_samples"].split(";")] for row in group]

@@ -123,7 +123,12 @@ def test_the_last_lines_name_the_fastest_search(scipy_ms: float, said: str) -> N
     rows = [
         {**dict.fromkeys(("grid", "block", "knobs", "warnings", "source"), ""), "graph": "g", "status": "ok"}
         | {"variant": name, "search_ms_samples": ";".join(str(ms + i / 1000) for i in range(-4, 5))}
-        for name, ms in (("scipy", scipy_ms), ("cpu_queue", 1.0))
+        | {"backend": backend}
+        for name, ms, backend in (
+            ("scipy", scipy_ms, "host"),
+            ("cpu_queue", 1.0, "host"),
+            ("push", 0.1, "cpu"),
+        )
     ]
     assert [f"{line}\n" for line in decisions(rows)] == [f"g: decided after 9 samples: {said}"]
 
