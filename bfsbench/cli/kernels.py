@@ -433,7 +433,8 @@ def _explain(
     counted: Sequence[Counted], device: Ceilings, level: int | None, html: Path | None, style: str
 ) -> None:
     """Print what searches or a program cost, by level and by source line, and the predicted times."""
-    from bfsbench.tools.explain import advice, beside, write_page
+    from bfsbench.tools.explain import beside, write_page
+    from bfsbench.tools.explain.advice import advice
 
     if level is not None and not any((of.lines["level"] == level).any() for of in counted):
         raise UsageError(f"--level {level}: the {counted[0].name} has no such {counted[0].level_name}")

@@ -177,7 +177,7 @@ operations."""
 _IN_L1, _IN_L2 = 16 << 10, 8 << 20
 """Sizes in bytes of working sets that fit the L1 cache and the L2 cache."""
 _READS_IN_L1 = 128 << 10
-_SECTOR = 32
+SECTOR = 32
 _LEVEL = ["level", "kernel"]
 
 
@@ -211,12 +211,12 @@ def predict(counted: Counted, ceilings: Ceilings) -> Prediction:
     num_launches = counted.launches["launch"].nunique()
     launch_us = ceilings.at("launch")
     launches_us = num_launches * launch_us + counted.waits * (ceilings.at("launch_and_read") - launch_us)
-    levels = _kernels_us(counted, ceilings)
+    levels = kernels_us(counted, ceilings)
     search_us = launches_us + float(levels.max(axis=1).sum())
     return Prediction(search_us / 1e3, launches_us / 1e3, *(levels.sum() / 1e3).tolist())
 
 
-def _kernels_us(counted: Counted, ceilings: Ceilings) -> pd.DataFrame:
+def kernels_us(counted: Counted, ceilings: Ceilings) -> pd.DataFrame:
     """Returns the kernels' time in microseconds by level and kernel, according to three models: latency,
     throughput and contention. The largest of the three is the predicted time."""
     rate = ceilings.at("random_atomics") / L2_PARTS
@@ -244,7 +244,7 @@ def _throughput_us(lines: pd.DataFrame, ceilings: Ceilings) -> pd.Series[float]:
     """Returns the time that memory needs for all sectors, in microseconds, by level and kernel."""
     on_global = lines[lines["memory"] == "global"]
     most = on_global.groupby(_LEVEL)["distinct_sectors"].sum().max()
-    touched = int(most) * _SECTOR if len(on_global) else 0
+    touched = int(most) * SECTOR if len(on_global) else 0
     atomic = on_global["kind"] == "atomic"
     far = on_global["far_sectors"].where(~atomic, 0) / ceilings.at("random_reads", touched)
     near = (on_global["sectors"] - on_global["far_sectors"]).where(~atomic, 0)
@@ -371,7 +371,7 @@ def level_table(counted: Counted, ceilings: Ceilings, level: int | None = None) 
     If there are many levels, text shows only the levels with the most executions.
     """
     frame = by_level(counted)
-    predicted = _kernels_us(counted, ceilings).max(axis=1)
+    predicted = kernels_us(counted, ceilings).max(axis=1)
     frame["predicted_us"] = predicted.reindex(pd.MultiIndex.from_frame(frame[_LEVEL])).fillna(0).to_numpy()
     if level is not None:
         frame = frame[frame["level"] == level]
@@ -494,12 +494,6 @@ LEGEND = (
     "collide with other lanes of their warp on a word."
 )
 _LEAST_SOURCE = 40
-_WASTEFUL, _FEW_LANES, _MANY_EXECUTIONS = 2, 8, 32
-"""Limits for the remarks on a source line. There is a remark if it accesses more than ``_WASTEFUL`` times as
-many sectors as it needs, or if an execution has more than ``_WASTEFUL`` collisions. There is also a remark if
-fewer than ``_FEW_LANES`` lanes are active, and the line has at least ``_MANY_EXECUTIONS`` executions."""
-
-
 _NUMBERS_WIDTH = sum(width for _, width, _ in _COLUMNS) + len(_COLUMNS) + 6
 """Number of characters of a listing's line in front of the source text."""
 
@@ -539,83 +533,6 @@ def beside(counted: Sequence[Counted], level: int | None, width: int) -> Iterato
     columns = [[click.style(of.title, bold=True), *listing_lines(of, level, each)] for of in counted]
     for row in zip_longest(*columns, fillvalue=""):
         yield " | ".join(cell + " " * (each - len(click.unstyle(cell))) for cell in row).rstrip()
-
-
-_ADVICE = {
-    "launches": "the host launches kernels and waits for their results. Run several levels in one launch, or "
-    "use a CUDA graph.",
-    "latency": "the longest warp of each level waits for one access after the other. Share the work of this "
-    "warp among more lanes, and avoid loads whose address comes from a load.",
-    "throughput": "memory is busy with sectors. Access fewer sectors.",
-    "contention": "atomic operations on one word wait for each other. Spread them over several words, or let "
-    "one lane add for its warp.",
-}
-"""What happens in each part of a predicted time, and what shortens this part."""
-
-
-def advice(counted: Counted, ceilings: Ceilings, level: int | None) -> Iterator[str]:
-    """Yields lines that say what bounds the predicted time, and how to shorten it.
-
-    The remarks on source lines follow. Remarks that concern the bound come first, below a line with the bound
-    and its part of the time. ``level`` chooses one level. By default, all levels count.
-    """
-    if level is None:
-        found = predict(counted, ceilings)
-        bound, whole_ms = found.bound, found.search_ms
-        part_ms = float(getattr(found, f"{bound}_ms"))
-    else:
-        parts = _kernels_us(counted, ceilings).loc[[level]] / 1e3
-        bound, whole_ms = str(parts.sum().idxmax()), float(parts.max(axis=1).sum())
-        part_ms = float(parts[bound].sum())
-    yield f"bound by {bound}, {part_ms:.3g} ms of the predicted {whole_ms:.3g} ms: {_ADVICE[bound]}"
-    every = [*remarks(counted, level)]
-    yield from (text for part, text in every if part == bound)
-    if others := [text for part, text in every if part != bound]:
-        yield "The next remarks do not concern the bound, so repairs of them shorten the time by little."
-        yield from others
-
-
-def remarks(counted: Counted, level: int | None) -> Iterator[tuple[str, str]]:
-    """Yields remarks on source lines that cause a large share of the cost, and use memory or lanes badly. A
-    remark says what is bad. With each remark, yields the part of a predicted time that the remark concerns.
-
-    ``level`` chooses one level. By default, all levels count.
-    """
-    lines = counted.lines if level is None else counted.lines[counted.lines["level"] == level]
-    for listing in listings(counted, level):
-        for number, cost in sorted(listing.costs.items()):
-            here = lines[(lines["file"] == listing.file) & (lines["line"] == number)]
-            if cost.share >= WARM:
-                yield from ((part, f"{listing.file}:{number}: {text}") for part, text in _remarks_on(here))
-
-
-def _remarks_on(line: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """Yields remarks on the accesses of one source line, each with the part of a predicted time that it
-    concerns. ``line`` holds the rows of counters of this line."""
-    on_global = line[line["memory"] == "global"]
-    executions, sectors = int(on_global["executions"].sum()), int(on_global["sectors"].sum())
-    needed = int(on_global["bytes"].sum()) / _SECTOR
-    if sectors > _WASTEFUL * max(needed, executions):
-        yield (
-            "throughput",
-            f"a warp accesses {sectors / executions:.1f} sectors at a time, and its lanes use "
-            f"{needed / sectors:.0%} of the bytes. Let neighbouring lanes access neighbouring words.",
-        )
-    conflicts, on_shared = int(line["conflicts"].sum()), line[line["memory"] == "shared"]
-    if conflicts > on_shared["executions"].sum():
-        yield (
-            "latency",
-            f"{conflicts:,} bank conflicts in {on_shared['executions'].sum():,} accesses of warps to shared "
-            "memory. Let the lanes of a warp access different banks.",
-        )
-    all_executions = int(line["executions"].sum())
-    lanes = int(line["lanes"].sum()) / max(1, all_executions)
-    if lanes < _FEW_LANES and all_executions >= _MANY_EXECUTIONS:
-        yield "latency", f"on average {lanes:.1f} of 32 lanes are active. The others wait."
-    collisions = int(line["collisions"].sum())
-    if collisions > _WASTEFUL * all_executions:
-        text = f"{collisions:,} lanes of atomic operations meet another lane of their warp on one word."
-        yield "contention", text
 
 
 def _short(number: int) -> str:

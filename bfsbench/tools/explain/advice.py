@@ -1,0 +1,92 @@
+"""Says what bounds the predicted time of a search, and which source lines use memory or lanes badly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from bfsbench.rows.ceilings import Ceilings
+from bfsbench.rows.counters import Counted
+from bfsbench.tools.explain import SECTOR, WARM, kernels_us, listings, predict
+
+_WASTEFUL, _FEW_LANES, _MANY_EXECUTIONS = 2, 8, 32
+"""Limits for the remarks on a source line. There is a remark if it accesses more than ``_WASTEFUL`` times as
+many sectors as it needs, or if an execution has more than ``_WASTEFUL`` collisions. There is also a remark if
+fewer than ``_FEW_LANES`` lanes are active, and the line has at least ``_MANY_EXECUTIONS`` executions."""
+
+_ADVICE = {
+    "launches": "the host launches kernels and waits for their results. Run several levels in one launch, or "
+    "use a CUDA graph.",
+    "latency": "the longest warp of each level waits for one access after the other. Share the work of this "
+    "warp among more lanes, and avoid loads whose address comes from a load.",
+    "throughput": "memory is busy with sectors. Access fewer sectors.",
+    "contention": "atomic operations on one word wait for each other. Spread them over several words, or let "
+    "one lane add for its warp.",
+}
+"""What happens in each part of a predicted time, and what shortens this part."""
+
+
+def advice(counted: Counted, ceilings: Ceilings, level: int | None) -> Iterator[str]:
+    """Yields lines that say what bounds the predicted time, and how to shorten it.
+
+    The remarks on source lines follow. Remarks that concern the bound come first, below a line with the bound
+    and its part of the time. ``level`` chooses one level. By default, all levels count.
+    """
+    if level is None:
+        found = predict(counted, ceilings)
+        bound, whole_ms = found.bound, found.search_ms
+        part_ms = float(getattr(found, f"{bound}_ms"))
+    else:
+        parts = kernels_us(counted, ceilings).loc[[level]] / 1e3
+        bound, whole_ms = str(parts.sum().idxmax()), float(parts.max(axis=1).sum())
+        part_ms = float(parts[bound].sum())
+    yield f"bound by {bound}, {part_ms:.3g} ms of the predicted {whole_ms:.3g} ms: {_ADVICE[bound]}"
+    every = [*remarks(counted, level)]
+    yield from (text for part, text in every if part == bound)
+    if others := [text for part, text in every if part != bound]:
+        yield "The next remarks do not concern the bound, so repairs of them shorten the time by little."
+        yield from others
+
+
+def remarks(counted: Counted, level: int | None) -> Iterator[tuple[str, str]]:
+    """Yields remarks on source lines that cause a large share of the cost, and use memory or lanes badly. A
+    remark says what is bad. With each remark, yields the part of a predicted time that the remark concerns.
+
+    ``level`` chooses one level. By default, all levels count.
+    """
+    lines = counted.lines if level is None else counted.lines[counted.lines["level"] == level]
+    for listing in listings(counted, level):
+        for number, cost in sorted(listing.costs.items()):
+            here = lines[(lines["file"] == listing.file) & (lines["line"] == number)]
+            if cost.share >= WARM:
+                yield from ((part, f"{listing.file}:{number}: {text}") for part, text in _remarks_on(here))
+
+
+def _remarks_on(line: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    """Yields remarks on the accesses of one source line, each with the part of a predicted time that it
+    concerns. ``line`` holds the rows of counters of this line."""
+    on_global = line[line["memory"] == "global"]
+    executions, sectors = int(on_global["executions"].sum()), int(on_global["sectors"].sum())
+    needed = int(on_global["bytes"].sum()) / SECTOR
+    if sectors > _WASTEFUL * max(needed, executions):
+        yield (
+            "throughput",
+            f"a warp accesses {sectors / executions:.1f} sectors at a time, and its lanes use "
+            f"{needed / sectors:.0%} of the bytes. Let neighbouring lanes access neighbouring words.",
+        )
+    conflicts, on_shared = int(line["conflicts"].sum()), line[line["memory"] == "shared"]
+    if conflicts > on_shared["executions"].sum():
+        yield (
+            "latency",
+            f"{conflicts:,} bank conflicts in {on_shared['executions'].sum():,} accesses of warps to shared "
+            "memory. Let the lanes of a warp access different banks.",
+        )
+    all_executions = int(line["executions"].sum())
+    lanes = int(line["lanes"].sum()) / max(1, all_executions)
+    if lanes < _FEW_LANES and all_executions >= _MANY_EXECUTIONS:
+        yield "latency", f"on average {lanes:.1f} of 32 lanes are active. The others wait."
+    collisions = int(line["collisions"].sum())
+    if collisions > _WASTEFUL * all_executions:
+        text = f"{collisions:,} lanes of atomic operations meet another lane of their warp on one word."
+        yield "contention", text
