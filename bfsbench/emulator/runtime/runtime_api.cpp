@@ -135,6 +135,8 @@ API cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int number) {
     p->maxTexture1D = p->maxTexture2D[0] = 131072;
     p->maxTexture1DLinear = 1 << 28;
     p->maxTexture2D[1] = 65536;
+    p->maxTexture1DLayered[0] = p->maxTexture2DLayered[0] = p->maxTexture2DLayered[1] = 32768;
+    p->maxTexture1DLayered[1] = p->maxTexture2DLayered[2] = 2048;
     p->maxTexture3D[0] = p->maxTexture3D[1] = p->maxTexture3D[2] = 16384;
     p->deviceOverlap = p->canMapHostMemory = p->concurrentKernels = p->asyncEngineCount = p->unifiedAddressing = 1;
     p->multiProcessorCount = static_cast<int>(limits.multiprocessors);
@@ -185,6 +187,7 @@ API cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int
         case cudaDevAttrMaxSharedMemoryPerMultiprocessor: return found(p.sharedMemPerMultiprocessor);
         case cudaDevAttrMaxRegistersPerMultiprocessor: return found(p.regsPerMultiprocessor);
         case cudaDevAttrManagedMemory: return found(p.managedMemory);
+        case cudaDevAttrHostNativeAtomicSupported: return found(p.hostNativeAtomicSupported);
         case cudaDevAttrPageableMemoryAccess: return found(p.pageableMemoryAccess);
         case cudaDevAttrConcurrentManagedAccess: return found(p.concurrentManagedAccess);
         case cudaDevAttrCooperativeLaunch: return found(p.cooperativeLaunch);
@@ -209,6 +212,10 @@ API cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
 }
 API cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) { return *least = 0, *greatest = -5, noted(cudaSuccess); }
 API cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 0, noted(cudaSuccess); }
+// There is no second device, so no device has a peer.
+API cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return noted(cudaErrorInvalidDevice); }
+API cudaError_t cudaDeviceDisablePeerAccess(int) { return noted(cudaErrorPeerAccessNotEnabled); }
+API cudaError_t cudaDeviceGetP2PAttribute(int*, cudaDeviceP2PAttr, int, int) { return noted(cudaErrorInvalidDevice); }
 API cudaError_t cudaRuntimeGetVersion(int* version) { return *version = CUDART_VERSION, noted(cudaSuccess); }
 API cudaError_t cudaDriverGetVersion(int* version) { return *version = CUDART_VERSION, noted(cudaSuccess); }
 API cudaError_t cudaProfilerStart() { return noted(cudaSuccess); }
@@ -226,6 +233,36 @@ static cudaError_t take(void** place, size_t bytes, const Call& call) {
 }
 API cudaError_t cudaMalloc(void** place, size_t bytes) { return take(place, bytes, Call(__func__, EMU_SITE)); }
 API cudaError_t cudaMallocAsync(void** place, size_t bytes, cudaStream_t stream) { return take(place, bytes, Call(__func__, EMU_SITE, true, stream)); }
+
+// The settings of the device's memory pool by attribute. They have no effect, because freed memory is always
+// given back at once.
+struct emu_pool {
+    uint64_t settings[cudaMemPoolAttrReleaseThreshold + 1] = {0, 1, 1, 1, 0};
+};
+static emu_pool the_pool;
+
+API cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int number) {
+    if (!pool || number != 0) return noted(number ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+    return *pool = &the_pool, noted(cudaSuccess);
+}
+API cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int number) { return cudaDeviceGetDefaultMemPool(pool, number); }
+API cudaError_t cudaDeviceSetMemPool(int number, cudaMemPool_t pool) { return unless(number != 0 || pool != &the_pool, cudaErrorInvalidValue); }
+// The value of the release threshold has 64 bits, and other values have 32 bits.
+static cudaError_t pool_setting(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value, bool is_set) {
+    if (pool != &the_pool || !value || attribute < 1 || attribute > cudaMemPoolAttrReleaseThreshold) return noted(cudaErrorInvalidValue);
+    size_t bytes = attribute == cudaMemPoolAttrReleaseThreshold ? 8 : 4;
+    uint64_t* setting = &pool->settings[attribute];
+    memcpy(is_set ? setting : value, is_set ? value : setting, bytes);
+    return noted(cudaSuccess);
+}
+API cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) { return pool_setting(pool, attribute, value, true); }
+API cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) { return pool_setting(pool, attribute, value, false); }
+API cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) { return unless(pool != &the_pool, cudaErrorInvalidValue); }
+API cudaError_t cudaMallocFromPoolAsync(void** place, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
+    Call call(__func__, EMU_SITE, true, stream);
+    return pool == &the_pool ? take(place, bytes, call) : noted(cudaErrorInvalidValue);
+}
+
 API cudaError_t cudaMallocHost(void** place, size_t bytes) { return take_shared(place, bytes); }
 API cudaError_t cudaHostAlloc(void** place, size_t bytes, unsigned) { return take_shared(place, bytes); }
 API cudaError_t cudaMallocManaged(void** place, size_t bytes, unsigned) { return take_shared(place, bytes); }
@@ -278,6 +315,14 @@ API cudaError_t cudaFreeHost(void* place) { return place ? freed(emu::shared_fre
 API cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) { return device().copy(to, from, bytes, kind, Call(__func__, EMU_SITE)); }
 API cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
     return device().copy(to, from, bytes, kind, Call(__func__, EMU_SITE, true, stream));
+}
+API cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes) {
+    Call call(__func__, EMU_SITE);
+    return to_device || from_device ? noted(cudaErrorInvalidDevice) : device().copy(to, from, bytes, cudaMemcpyDeviceToDevice, call);
+}
+API cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes, cudaStream_t stream) {
+    Call call(__func__, EMU_SITE, true, stream);
+    return to_device || from_device ? noted(cudaErrorInvalidDevice) : device().copy(to, from, bytes, cudaMemcpyDeviceToDevice, call);
 }
 static cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind, const Call& call) {
     if (width > to_pitch || width > from_pitch) {

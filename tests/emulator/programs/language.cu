@@ -1,5 +1,6 @@
 // Features of the language and of its headers.
 #include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
 #include <cuComplex.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -111,6 +112,24 @@ __global__ void intrinsics(float third, double tenth, int *x) {
     assert(cuCrealf(square) == -1 && cuCimagf(cuCdivf(square, i)) == 1 && cuCabs(make_cuDoubleComplex(3, 4)) == 5);
 }
 
+// Groups of lanes that do not follow each other, and a shuffle of 16 bytes.
+__global__ void groups(int *x) {
+    namespace cg = cooperative_groups;
+    cg::thread_block_tile<32> tile = cg::tiled_partition<32>(cg::this_thread_block());
+    int lane = threadIdx.x;
+    cg::coalesced_group third = cg::labeled_partition(tile, lane % 3);
+    assert(third.size() == (lane % 3 == 2 ? 10 : 11) && third.thread_rank() == lane / 3);
+    assert(third.shfl(lane, 2) == 6 + lane % 3 && third.shfl_up(lane, 1) == (lane < 3 ? lane : lane - 3));
+    assert(third.ballot(lane == 6) == (lane % 3 == 0 ? 4 : 0) && third.all(1));
+    assert(cg::reduce(third, 1, cg::plus<int>()) == third.size());
+    cg::coalesced_group odd = cg::binary_partition(tile, lane & 1);
+    assert(odd.size() == 16 && odd.shfl(lane, 15) == 30 + (lane & 1));
+    int4 four = tile.shfl_xor(make_int4(lane, 1, 2, -lane), 1);
+    assert(four.x == (lane ^ 1) && four.z == 2 && four.w == -(lane ^ 1));
+    if (lane == 0) x[0] = third.shfl(7, 0);
+    else if (lane % 3 == 0) third.shfl(0, 0);
+}
+
 // The first thread waits for the last thread, without any other function that lets threads run.
 __global__ void wait_for_last(int *x) {
     if (threadIdx.x == blockDim.x - 1) atomicExch(x, 1);
@@ -139,6 +158,7 @@ int main() {
     destroy<<<1, 1>>>(shape);
     cudaFree(shape);
     intrinsics<<<1, 1>>>(3, 0.1, x);
+    groups<<<1, 32>>>(x);
     cudaMemset(x, 0, sizeof(int));
     wait_for_last<<<1, 64>>>(x);
     auto shared = std::make_shared<int>(on_both(7));

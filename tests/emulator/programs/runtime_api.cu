@@ -47,6 +47,11 @@ void devices() {
     DO(cudaDeviceSetSharedMemConfig(cudaSharedMemBankSizeFourByte));
     DO(cudaDeviceGetStreamPriorityRange(&n, &version));
     DO(cudaDeviceCanAccessPeer(&n, 0, 0));
+    IS(cudaErrorInvalidDevice, cudaDeviceEnablePeerAccess(0, 0));
+    IS(cudaErrorPeerAccessNotEnabled, cudaDeviceDisablePeerAccess(1));
+    IS(cudaErrorInvalidDevice, cudaDeviceGetP2PAttribute(&n, cudaDevP2PAttrAccessSupported, 0, 1));
+    DO(cudaSetDeviceFlags(cudaDeviceBlockingSync));
+    cudaGetLastError();
     DO(cudaRuntimeGetVersion(&version));
     DO(cudaDriverGetVersion(&version));
     DO(cudaMemGetInfo(&free_bytes, &total));
@@ -56,6 +61,26 @@ void devices() {
     nvtxRangePop();
     DO(cudaProfilerStart());
     DO(cudaProfilerStop());
+}
+
+void pools(int *x) {
+    cudaMemPool_t pool, same;
+    uint64_t threshold = 1ull << 40, found = 0;
+    int reuse = 0;
+    DO(cudaDeviceGetDefaultMemPool(&pool, 0));
+    DO(cudaDeviceGetMemPool(&same, 0));
+    DO(cudaDeviceSetMemPool(0, pool));
+    DO(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+    DO(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &found));
+    DO(cudaMemPoolGetAttribute(pool, cudaMemPoolReuseAllowOpportunistic, &reuse));
+    DO(cudaMemPoolTrimTo(pool, 0));
+    TRUE(pool == same && found == threshold && reuse == 1);
+    int *a, *b;
+    DO(cudaMallocFromPoolAsync(&a, 64, pool, 0));
+    DO(cudaMallocAsync(&b, 64, pool, 0));
+    DO(cudaMemcpyAsync(a, x, 64, cudaMemcpyDeviceToDevice));
+    DO(cudaFreeAsync(a, 0));
+    DO(cudaFreeAsync(b, 0));
 }
 
 void memory() {
@@ -75,6 +100,10 @@ void memory() {
     DO(cudaMemcpyAsync(later, x, sizeof host, cudaMemcpyDeviceToDevice));
     DO(cudaMemcpy(back, later, sizeof host, cudaMemcpyDefault));
     TRUE(back[2] == 3);
+    DO(cudaMemcpyPeer(back, 0, x, 0, 4));
+    IS(cudaErrorInvalidDevice, cudaMemcpyPeerAsync(later, 1, x, 0, 4));
+    cudaGetLastError();
+    pools(x);
     twice<<<1, 64, 256>>>(device);
     DO(cudaDeviceSynchronize());
     TRUE(mapped[5] == 42);
@@ -102,6 +131,9 @@ void memory() {
     TRUE(attributes.type == cudaMemoryTypeDevice);
     DO(cudaMemPrefetchAsync(managed, sizeof host, 0));
     DO(cudaMemAdvise(managed, sizeof host, cudaMemAdviseSetReadMostly, 0));
+    cudaMemLocation place = {cudaMemLocationTypeDevice, 0};
+    DO(cudaMemPrefetchAsync(managed, sizeof host, place, 0));
+    DO(cudaMemAdvise(managed, sizeof host, cudaMemAdviseSetAccessedBy, place));
     void *address;
     size_t bytes;
     DO(cudaGetSymbolAddress(&address, word));

@@ -34,7 +34,7 @@ class lane_group {
 
     template <class T>
     T shfl(T value, int rank, emu::CallSite from = EMU_HERE) const {
-        return emu::shuffle(mask_, value, lane_of(rank & (num_threads() - 1)), from);
+        return emu::shuffle(mask_, value, lane_of(static_cast<unsigned>(rank) % num_threads()), from);
     }
     template <class T>
     T shfl_up(T value, unsigned delta, emu::CallSite from = EMU_HERE) const {
@@ -51,22 +51,43 @@ class lane_group {
         return emu::shuffle(mask_, value, lane_of((thread_rank() ^ mask) & (num_threads() - 1)), from);
     }
     unsigned ballot(int predicate, emu::CallSite from = EMU_HERE) const {
-        return __ballot_sync(mask_, predicate, from) >> lane_of(0);
+        return by_rank(__ballot_sync(mask_, predicate, from));
     }
     int any(int predicate, emu::CallSite from = EMU_HERE) const { return __any_sync(mask_, predicate, from); }
     int all(int predicate, emu::CallSite from = EMU_HERE) const { return __all_sync(mask_, predicate, from); }
     template <class T>
     unsigned match_any(T value, emu::CallSite from = EMU_HERE) const {
-        return __match_any_sync(mask_, value, from) >> lane_of(0);
+        return by_rank(lanes_with(value, from));
+    }
+    // Returns the lanes of this group that pass an equal value, with one bit for each lane. CUDA has no such
+    // function.
+    template <class T>
+    unsigned lanes_with(T value, emu::CallSite from) const {
+        return __match_any_sync(mask_, value, from);
     }
 
   protected:
     explicit lane_group(unsigned mask) : mask_(mask) {}
 
   private:
-    // Returns the lane number of the group's member with rank `rank`. The formula is right because the
-    // group's members are consecutive lanes.
-    unsigned lane_of(unsigned rank) const { return __ffs(static_cast<int>(mask_)) - 1 + rank; }
+    // Returns the lane number of the group's member with rank `rank`.
+    unsigned lane_of(unsigned rank) const {
+        unsigned lanes = mask_;
+        if (is_contiguous()) return __ffs(static_cast<int>(lanes)) - 1 + rank;
+        for (; rank; --rank) lanes &= lanes - 1;
+        return __ffs(static_cast<int>(lanes)) - 1;
+    }
+    // Converts a mask with one bit for each lane to a mask with one bit for each member, by rank.
+    unsigned by_rank(unsigned lanes) const {
+        if (is_contiguous()) return lanes >> lane_of(0);
+        unsigned members = 0, rank = 0;
+        for (unsigned rest = mask_; rest; rest &= rest - 1, ++rank) members |= (lanes & rest & -rest ? 1u : 0u) << rank;
+        return members;
+    }
+    bool is_contiguous() const {
+        unsigned first = mask_ & -mask_;
+        return ((mask_ + first) & mask_) == 0;
+    }
     unsigned mask_;
 };
 
@@ -114,9 +135,19 @@ class coalesced_group : public lane_group {
     // This group contains only the calling thread. CUDA allows coalesced_threads() to return a group of one
     // thread.
     coalesced_group() : lane_group(1u << emu::lane()) { emu::yield_point(); }
+    explicit coalesced_group(unsigned mask) : lane_group(mask) {}
 };
 
 inline coalesced_group coalesced_threads() { return {}; }
+
+// Divides a group of lanes into groups with equal labels. Returns the calling lane's group.
+template <class Label>
+inline coalesced_group labeled_partition(const lane_group& group, Label label, emu::CallSite from = EMU_HERE) {
+    return coalesced_group(group.lanes_with(label, from));
+}
+inline coalesced_group binary_partition(const lane_group& group, bool predicate, emu::CallSite from = EMU_HERE) {
+    return labeled_partition(group, static_cast<int>(predicate), from);
+}
 
 #define EMU_OPERATION(name, formula)                             \
     template <class T>                                           \

@@ -53,6 +53,16 @@ enum cudaLimit {
     cudaLimitStackSize, cudaLimitPrintfFifoSize, cudaLimitMallocHeapSize, cudaLimitDevRuntimeSyncDepth,
     cudaLimitDevRuntimePendingLaunchCount, cudaLimitMaxL2FetchGranularity, cudaLimitPersistingL2CacheSize
 };
+enum cudaDeviceP2PAttr {
+    cudaDevP2PAttrPerformanceRank = 1, cudaDevP2PAttrAccessSupported, cudaDevP2PAttrNativeAtomicSupported,
+    cudaDevP2PAttrCudaArrayAccessSupported
+};
+enum cudaMemPoolAttr {
+    cudaMemPoolReuseFollowEventDependencies = 1, cudaMemPoolReuseAllowOpportunistic, cudaMemPoolReuseAllowInternalDependencies,
+    cudaMemPoolAttrReleaseThreshold
+};
+enum cudaMemLocationType { cudaMemLocationTypeInvalid, cudaMemLocationTypeDevice, cudaMemLocationTypeHost };
+struct cudaMemLocation { cudaMemLocationType type; int id; };
 enum cudaComputeMode { cudaComputeModeDefault, cudaComputeModeExclusive, cudaComputeModeProhibited, cudaComputeModeExclusiveProcess };
 
 #define cudaHostAllocDefault 0u
@@ -80,6 +90,7 @@ enum cudaComputeMode { cudaComputeModeDefault, cudaComputeModeExclusive, cudaCom
 #define cudaDeviceScheduleSpin 1u
 #define cudaDeviceScheduleYield 2u
 #define cudaDeviceScheduleBlockingSync 4u
+#define cudaDeviceBlockingSync 4u
 #define cudaDeviceMapHost 8u
 #define cudaDeviceLmemResizeToMax 16u
 #define cudaOccupancyDefault 0u
@@ -98,7 +109,8 @@ struct cudaDeviceProp {
     int major, minor;
     size_t textureAlignment, texturePitchAlignment, surfaceAlignment;
     int deviceOverlap, multiProcessorCount, kernelExecTimeoutEnabled, integrated, canMapHostMemory, computeMode;
-    int maxTexture1D, maxTexture1DLinear, maxTexture2D[2], maxTexture3D[3], concurrentKernels, ECCEnabled;
+    int maxTexture1D, maxTexture1DLinear, maxTexture2D[2], maxTexture3D[3], maxTexture1DLayered[2], maxTexture2DLayered[3];
+    int concurrentKernels, ECCEnabled;
     int pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount, unifiedAddressing, memoryClockRate;
     int memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize, maxThreadsPerMultiProcessor, streamPrioritiesSupported;
     int globalL1CacheSupported, localL1CacheSupported;
@@ -123,7 +135,7 @@ enum cudaDeviceAttr {
     cudaDevAttrMaxThreadsPerMultiProcessor = 39, cudaDevAttrAsyncEngineCount = 40, cudaDevAttrUnifiedAddressing = 41,
     cudaDevAttrComputeCapabilityMajor = 75, cudaDevAttrComputeCapabilityMinor = 76,
     cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81, cudaDevAttrMaxRegistersPerMultiprocessor = 82,
-    cudaDevAttrManagedMemory = 83, cudaDevAttrPageableMemoryAccess = 88, cudaDevAttrConcurrentManagedAccess = 89,
+    cudaDevAttrManagedMemory = 83, cudaDevAttrHostNativeAtomicSupported = 86, cudaDevAttrPageableMemoryAccess = 88, cudaDevAttrConcurrentManagedAccess = 89,
     cudaDevAttrCooperativeLaunch = 95, cudaDevAttrMaxSharedMemoryPerBlockOptin = 97, cudaDevAttrMaxBlocksPerMultiprocessor = 106,
     cudaDevAttrMemoryPoolsSupported = 115
 };
@@ -169,6 +181,9 @@ EMU_C cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value);
 EMU_C cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit);
 EMU_C cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
 EMU_C cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
+EMU_C cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
+EMU_C cudaError_t cudaDeviceDisablePeerAccess(int peer);
+EMU_C cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int device, int peer);
 EMU_C cudaError_t cudaRuntimeGetVersion(int* version);
 EMU_C cudaError_t cudaDriverGetVersion(int* version);
 EMU_C cudaError_t cudaProfilerStart();
@@ -194,6 +209,8 @@ EMU_C cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcp
 EMU_C cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream = nullptr);
 EMU_C cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind);
 EMU_C cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream = nullptr);
+EMU_C cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes);
+EMU_C cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes, cudaStream_t stream = nullptr);
 EMU_C cudaError_t cudaMemset(void* to, int value, size_t bytes);
 EMU_C cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream = nullptr);
 EMU_C cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height);
@@ -203,6 +220,18 @@ EMU_C cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent ext
 EMU_C cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 EMU_C cudaError_t cudaMemPrefetchAsync(const void* place, size_t bytes, int device, cudaStream_t stream = nullptr);
 EMU_C cudaError_t cudaMemAdvise(const void* place, size_t bytes, cudaMemoryAdvise advice, int device);
+// CUDA 13 has these two functions in another form.
+inline cudaError_t cudaMemPrefetchAsync(const void* place, size_t bytes, cudaMemLocation to, unsigned, cudaStream_t stream = nullptr) { return cudaMemPrefetchAsync(place, bytes, to.id, stream); }
+inline cudaError_t cudaMemAdvise(const void* place, size_t bytes, cudaMemoryAdvise advice, cudaMemLocation to) { return cudaMemAdvise(place, bytes, advice, to.id); }
+
+// The device's pool of memory for cudaMallocAsync. It is the only pool.
+EMU_C cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device);
+EMU_C cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device);
+EMU_C cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool);
+EMU_C cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
+EMU_C cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
+EMU_C cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes);
+EMU_C cudaError_t cudaMallocFromPoolAsync(void** place, size_t bytes, cudaMemPool_t pool, cudaStream_t stream);
 EMU_C cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* place);
 
 // Declares the runtime functions for CUDA arrays, textures and surfaces. The header must be included here,
@@ -299,6 +328,8 @@ template <class T> cudaError_t cudaHostGetDevicePointer(T** device, void* host, 
 template <class T> cudaError_t cudaMallocManaged(T** place, size_t bytes, unsigned flags = cudaMemAttachGlobal) { return cudaMallocManaged((void**)(place), bytes, flags); }
 template <class T> cudaError_t cudaMallocPitch(T** place, size_t* pitch, size_t width, size_t height, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocPitch((void**)(place), pitch, width, height); }
 template <class T> cudaError_t cudaMallocAsync(T** place, size_t bytes, cudaStream_t stream, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocAsync((void**)(place), bytes, stream); }
+template <class T> cudaError_t cudaMallocAsync(T** place, size_t bytes, cudaMemPool_t pool, cudaStream_t stream, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocFromPoolAsync((void**)(place), bytes, pool, stream); }
+template <class T> cudaError_t cudaMallocFromPoolAsync(T** place, size_t bytes, cudaMemPool_t pool, cudaStream_t stream, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocFromPoolAsync((void**)(place), bytes, pool, stream); }
 template <class T> void* emu_symbol(const T& symbol) { return const_cast<void*>(reinterpret_cast<const volatile void*>(&symbol)); }
 template <class T>
 cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* source, size_t bytes, size_t offset = 0, cudaMemcpyKind kind = cudaMemcpyHostToDevice, emu::CallSite from = EMU_HERE) {

@@ -42,9 +42,23 @@ inline T from_word(uint64_t word) {
     return value;
 }
 
+// Shuffles a value of any size, in words of 8 bytes.
 template <class T>
 inline T shuffle(unsigned mask, T value, unsigned source, CallSite from) {
-    return from_word<T>(warp_collective(mask, Collective::shuffle, to_word(value), from, source));
+    if constexpr (sizeof(T) <= sizeof(uint64_t)) {
+        return from_word<T>(warp_collective(mask, Collective::shuffle, to_word(value), from, source));
+    } else {
+        static_assert(std::is_trivially_copyable_v<T>, "shuffles copy the bytes of values");
+        for (size_t at = 0; at < sizeof value; at += sizeof(uint64_t)) {
+            char* part = reinterpret_cast<char*>(&value) + at;
+            size_t bytes = sizeof value - at < sizeof(uint64_t) ? sizeof value - at : sizeof(uint64_t);
+            uint64_t word = 0;
+            memcpy(&word, part, bytes);
+            word = warp_collective(mask, Collective::shuffle, word, from, source);
+            memcpy(part, &word, bytes);
+        }
+        return value;
+    }
 }
 
 // Reduces 32-bit values over the lanes in `mask`. Signed values are sign-extended to 64 bits, and unsigned
