@@ -21,12 +21,12 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "team.h"
 
 extern "C" {
-
 // A graph and the settings of its searches. Offsets are int32 or int64. column_offsets and row_indices are the graph in
 // CSC form. Vertices are unsigned, because the processor would have to extend the sign of signed indices.
 struct ParallelArguments {
@@ -44,17 +44,16 @@ struct ParallelArguments {
 }
 
 namespace {
-
 using namespace bfsbench;
 
 enum class Step : int8_t { push_alone, push_together, pull };
 
-constexpr int64_t kFew = 16;        // in push_few, at most so many vertices wait
-constexpr int64_t kLevels = 8;      // the graph needs kLevels * sequential_limit arcs for each thread
-constexpr int64_t kAhead = 8;       // number of queue entries between a prefetch and its use
-constexpr int64_t kChunk = 512;     // largest number of queue entries that a thread takes at a time
-constexpr int64_t kWordGrain = 64;  // number of 64-bit words of a bitmap that a thread takes at a time
-constexpr int64_t kLevelGrain = 1 << 14;
+constexpr int64_t kFew = 16;     // largest number of vertices that wait in push_few
+constexpr int64_t kLevels = 8;   // the graph needs kLevels * sequential_limit arcs for each thread
+constexpr int64_t kAhead = 8;    // number of queue entries between a prefetch and its use
+constexpr int64_t kChunk = 512;  // largest number of queue entries that a thread takes at a time
+// Numbers of 64-bit words of a bitmap, and of levels, that a thread takes at a time.
+constexpr int64_t kWordGrain = 64, kLevelGrain = 1 << 14;
 // A thread that has found more than kMany vertices adds up the degrees of one vertex in kSample.
 constexpr int64_t kMany = 512, kSample = 8;
 // A push tests groups of four neighbours while fewer than 1 / kRare of the neighbours were unseen. It counts kWarm
@@ -69,7 +68,6 @@ constexpr double kVisit = 4, kClaim = 4, kExamine = 1.5;
 constexpr uint8_t kDeep = 0, kUnreachable = 2, kFirstLevel = 3, kUnseen = 255;
 
 bool is_deep(int32_t level) { return level >= kUnseen - kFirstLevel; }
-
 // Returns the mark of vertices of a level.
 uint8_t mark_of(int32_t level) {
     return static_cast<uint8_t>(is_deep(level) ? kDeep + level % 2 : level + kFirstLevel);
@@ -82,8 +80,7 @@ int32_t level_of(uint8_t mark) { return std::max(static_cast<uint8_t>(mark + 1),
 uint8_t get(const uint8_t& mark) { return __atomic_load_n(&mark, __ATOMIC_RELAXED); }
 
 // Writes a mark or a level that other threads may access at the time.
-template <class T>
-void set(T& place, T value) { __atomic_store_n(&place, value, __ATOMIC_RELAXED); }
+template <class T> void set(T& place, T value) { __atomic_store_n(&place, value, __ATOMIC_RELAXED); }
 
 // Returns a bit for each of 64 marks: 1 if it equals `mark`.
 uint64_t marked(const uint8_t* marks, uint8_t mark) {
@@ -116,14 +113,13 @@ void write_levels(int32_t* __restrict levels, uint8_t* __restrict marks, int64_t
     for (int64_t v = 0; v < count; ++v) marks[v] = marks[v] == kUnreachable ? kUnreachable : kUnseen;
 }
 
-// Runs the loop of cpu_queue for the queued vertices from *head to *(tail - 1), whose levels are written. Stops if
-// more than `most` vertices wait, or if `tail` reaches `last`, because then no vertex is unseen. Changes `tail`.
-// Returns the new head. The function is not inlined, so that its variables stay in registers.
+// Runs the loop of cpu_queue for the queue entries from `head` to `tail`, whose levels are written. Stops if more than
+// `most` vertices wait, or if `tail` reaches `last`, because then no vertex is unseen. Returns the new head and tail.
+// The function is not inlined, so that its variables stay in registers.
 template <class Offset>
-__attribute__((noinline)) uint32_t* textbook(const Offset* offsets, const uint32_t* columns, uint32_t* head,
-                                             uint32_t*& end, const uint32_t* last, int64_t most, int32_t* levels,
-                                             uint8_t* marks) {
-    uint32_t* tail = end;
+__attribute__((noinline)) std::pair<uint32_t*, uint32_t*> textbook(
+    const Offset* offsets, const uint32_t* columns, uint32_t* head, uint32_t* tail, const uint32_t* last, int64_t most,
+    int32_t* levels, uint8_t* marks) {
     while (head < tail && tail < last && tail - head <= most) {
         const uint32_t v = *head++;
         const int32_t next = levels[v] + 1;
@@ -136,13 +132,11 @@ __attribute__((noinline)) uint32_t* textbook(const Offset* offsets, const uint32
             }
         }
     }
-    end = tail;
-    return head;
+    return {head, tail};
 }
 
-// Numbers of vertices, and of arcs that leave them.
 struct Frontier {
-    int64_t vertices = 0, arcs = 0;
+    int64_t vertices, arcs;  // numbers of vertices, and of arcs that leave them
 };
 
 // The queue of one thread, and what the thread has found in the level that it expands now. The queue entries
@@ -150,8 +144,7 @@ struct Frontier {
 struct alignas(64) Member {
     std::unique_ptr<uint32_t[]> queue;
     int64_t head = 0, tail = 0, end = 0, arcs = 0;  // `arcs` leave the vertices of the next level
-    // Index of the first entry of the level that no thread has taken yet.
-    alignas(64) std::atomic<int64_t> taken{0};
+    alignas(64) std::atomic<int64_t> taken{0};      // index of the level's first entry that no thread has taken
 };
 
 class Search {
@@ -203,7 +196,10 @@ class ParallelSearch final : public Search {
                 share = 1;
             }
             const int64_t arcs = frontier_.arcs;
-            arcs > graph_.sequential_limit && pull_is_faster(share) ? pull(next) : push(next);
+            if (arcs > graph_.sequential_limit && pull_is_faster(share))
+                pull(next);
+            else
+                push(next);
             advance();
             share = std::min(1.0, static_cast<double>(frontier_.vertices) / static_cast<double>(arcs));
         }
@@ -217,10 +213,10 @@ class ParallelSearch final : public Search {
   private:
     int64_t degree(uint32_t v) const { return row_offsets_[v + 1] - row_offsets_[v]; }
 
-    // Returns the number of arcs that leave the vertices of queue entries, from the degrees of one vertex in `step`.
-    int64_t arcs_of(const uint32_t* queue, int64_t begin, int64_t end, int64_t step = 1) const {
+    // Returns the number of arcs that leave queued vertices, from the degrees of one vertex in `step`.
+    int64_t arcs_of(const uint32_t* begin, const uint32_t* end, int64_t step = 1) const {
         int64_t arcs = 0;
-        for (int64_t i = begin; i < end; i += step) arcs += degree(queue[i]);
+        for (int64_t i = 0; i < end - begin; i += step) arcs += degree(begin[i]);
         return arcs * step;
     }
 
@@ -229,15 +225,13 @@ class ParallelSearch final : public Search {
         if (graph_.steps) std::fill(graph_.steps + begin, graph_.steps + end, static_cast<int8_t>(step));
     }
 
-    // Estimates whether pulling the level takes less time than pushing it. `share` is the share of the level's arcs
-    // that is expected to lead to unseen vertices. The estimate assumes that these arcs are spread evenly over the
-    // unseen vertices and over their in-neighbours.
+    // Estimates whether pulling the level takes less time than pushing it. `share` is the expected share of the level's
+    // arcs that lead to unseen vertices. They are assumed to be spread evenly over these vertices and their arcs.
     bool pull_is_faster(double share) const {
         const double arcs = static_cast<double>(frontier_.arcs), vertices = static_cast<double>(unseen_.vertices);
         const double found = share * arcs;
         const double push = kVisit * static_cast<double>(frontier_.vertices) + arcs + kClaim * found;
-        // Share of its in-neighbours that an unseen vertex examines.
-        const double examined = std::min(1.0, vertices / found);
+        const double examined = std::min(1.0, vertices / found);  // share of the unseen vertices' in-neighbours
         const double pull = kVisit * vertices + kExamine * examined * static_cast<double>(unseen_.arcs);
         return push * graph_.alpha > pull;
     }
@@ -246,26 +240,30 @@ class ParallelSearch final : public Search {
     // level. Then the rest of the level becomes the frontier. Returns the number of the level that is being found.
     int32_t push_few(int32_t next) {
         Member& member = members_[0];
-        uint32_t *const queue = member.queue.get(), *tail = queue + member.tail;
-        const uint32_t* const last = exact_ ? tail + unseen_.vertices : queue + graph_.num_vertices + 1;
+        uint32_t *const queue = member.queue.get(), *const old = queue + member.tail;
+        const uint32_t* const last = exact_ ? old + unseen_.vertices : queue + graph_.num_vertices + 1;
+        const int64_t most = worth_ > 0 ? kFew : graph_.num_vertices;
         for (int64_t i = member.head; i < member.tail; ++i) levels_[queue[i]] = next - 1;
-        const uint32_t* const head = textbook(row_offsets_, graph_.column_indices, queue + member.head, tail, last,
-                                              worth_ > 0 ? kFew : graph_.num_vertices, levels_, marks_.get());
+        const auto [head, tail] = textbook(row_offsets_, graph_.column_indices, queue + member.head, old, last, most,
+                                           levels_, marks_.get());
         const bool done = head == tail;
-        const int32_t level = levels_[done ? head[-1] : *head];
+        const int32_t level = levels_[done ? tail[-1] : *head];
         note(Step::push_alone, next - 1, level + done);
-        frontier_ = {};
+        frontier_ = {0, 0};
         if (done || tail == last) return level + 1;
-        const int64_t old = member.tail;
-        member.head = member.tail = head - queue;
-        member.end = tail - queue;
-        for (int64_t i = member.head; i < member.end; ++i) {
-            member.tail += levels_[queue[i]] == level;
-            marks_[queue[i]] = mark_of(levels_[queue[i]]);
+        // A pull recognises the level by its mark. Other marks of expanded vertices matter to no pull, because these
+        // vertices have no unseen neighbours.
+        uint32_t* end = head;  // end of the level
+        for (uint32_t* place = head; place < tail; ++place) {
+            end += levels_[*place] == level;
+            marks_[*place] = mark_of(levels_[*place]);
         }
-        member.arcs = arcs_of(queue, member.tail, member.end);
-        frontier_ = {member.tail - member.head, arcs_of(queue, member.head, member.tail)};
-        discount(member.tail - old, arcs_of(queue, old, member.tail));
+        member.head = head - queue;
+        member.tail = end - queue;
+        member.end = tail - queue;
+        member.arcs = arcs_of(end, tail);
+        frontier_ = {end - head, arcs_of(head, end)};
+        discount(end - old, arcs_of(old, end));
         return level + 1;
     }
 
@@ -279,10 +277,9 @@ class ParallelSearch final : public Search {
     // Expands the entries begin .. end - 1 of a queue, and appends the found vertices to the queue of `member`.
     //
     // A branch on the mark of a neighbour costs time if the processor cannot predict it. So the function claims a
-    // neighbour without a branch. It stores a mark in any case, which is the old mark if the neighbour was seen. The
-    // address of the store does not depend on the old mark, so later loads need not wait for it. While unseen
-    // neighbours are rare, the function skips groups of four seen neighbours. It recognises them by the highest bits
-    // of their marks, which are 0 except for unseen vertices and levels from 125.
+    // neighbour without a branch. It stores a mark in any case, which is the old mark if the neighbour was seen. While
+    // unseen neighbours are rare, the function skips groups of four seen neighbours. It recognises them by the highest
+    // bits of their marks, which are 0 except for unseen vertices and levels from 125.
     void expand(const uint32_t* queue, int64_t begin, int64_t end, Member& member, int32_t next) {
         const Offset* const offsets = row_offsets_;
         const uint32_t* const columns = graph_.column_indices;
@@ -311,19 +308,18 @@ class ParallelSearch final : public Search {
             if ((fill - old + kWarm) * kRare < arcs) {
                 for (; last - e >= 4; e += 4)
                     if ((mark_at(e) | mark_at(e + 1) | mark_at(e + 2) | mark_at(e + 3)) & 0x80)
-                        for (int k = 0; k < 4; ++k) claim(e + k);
+                        for (Offset k = e; k < e + 4; ++k) claim(k);
             }
             for (; e < last; ++e) claim(e);
         }
         if (is_deep(next))
             for (int64_t i = old; i < fill; ++i) set(levels_[found[i]], next);
-        member.arcs += arcs_of(found, old, fill, fill - old > kMany ? kSample : 1);
+        member.arcs += arcs_of(found + old, found + fill, fill - old > kMany ? kSample : 1);
         member.end = fill;
     }
 
-    // Pushes the level with one thread if it has few arcs, otherwise with all threads. The entries of all queues in
-    // turn are divided into one share for each thread. A thread takes chunks of its own share, which its cache holds,
-    // and then chunks of other shares.
+    // Pushes the level, with one thread if it has few arcs. The entries of all queues in turn are divided into one
+    // share for each thread. A thread takes chunks of its own share, which its cache holds, and then of other shares.
     void push(int32_t next) {
         const int64_t size = team_.size(), vertices = frontier_.vertices;
         if (size == 1 || frontier_.arcs <= graph_.sequential_limit) {
@@ -354,8 +350,8 @@ class ParallelSearch final : public Search {
         });
     }
 
-    // Pulls the level with all threads, and makes the bitmap of the next level. The bitmap of a level that was not found
-    // by pulling alone comes from the marks. Only one thread writes the mark of a vertex, and the
+    // Pulls the level with all threads, and makes the bitmap of the next level. If a level was found by pushes, its
+    // bitmap comes from the marks. Only one thread writes the mark of a vertex, and the
     // bitmap shows the level, so no operation needs to be atomic.
     void pull(int32_t next) {
         note(Step::pull, next - 1, next);
@@ -367,14 +363,13 @@ class ParallelSearch final : public Search {
             });
         team_.share(words_, kWordGrain, [&](int64_t begin, int64_t end, int self) {
             Member& member = members_[self];
-            uint32_t unseen[kWordGrain * 64];
-            int64_t count = 0;
+            uint32_t unseen[kWordGrain * 64], count = 0;
             for (int64_t w = begin; w < end; ++w) {
                 next_[w] = 0;
                 for (uint64_t rest = marked(&marks_[w * 64], kUnseen); rest; rest &= rest - 1)
                     unseen[count++] = static_cast<uint32_t>(w * 64 + __builtin_ctzll(rest));
             }
-            for (int64_t i = 0; i < count; ++i) {
+            for (uint32_t i = 0; i < count; ++i) {
                 if (i + kAhead < count) fetch(graph_.row_indices, column_offsets_, unseen[i + kAhead]);
                 const uint32_t v = unseen[i];
                 if (!reached(v)) continue;
@@ -391,15 +386,17 @@ class ParallelSearch final : public Search {
 
     // Returns whether the level's bitmap has an in-neighbour of vertex v.
     bool reached(uint32_t v) const {
+        const uint64_t* const level = level_.get();
         const uint32_t* const rows = graph_.row_indices;
-        for (Offset e = column_offsets_[v]; e < column_offsets_[v + 1]; ++e)
-            if (level_[rows[e] / 64] >> rows[e] % 64 & 1) return true;
+        const Offset last = column_offsets_[v + 1];
+        for (Offset e = column_offsets_[v]; e < last; ++e)
+            if (level[rows[e] / 64] >> rows[e] % 64 & 1) return true;
         return false;
     }
 
     // Starts the next level. The vertices that the threads have found become the frontier.
     void advance() {
-        frontier_ = {};
+        frontier_ = {0, 0};
         for (Member& member : members_) {
             member.head = member.tail;
             member.tail = member.end;
@@ -424,7 +421,7 @@ class ParallelSearch final : public Search {
     const int64_t worth_;    // largest number of threads; 0 if the graph is so small that the textbook's loop is best
     int64_t reachable_ = 0;  // number of vertices to which arcs lead
     int32_t* levels_ = nullptr;
-    Frontier frontier_, unseen_;  // unseen_: vertices that were not seen, and the arcs that leave them
+    Frontier frontier_{}, unseen_{};
     bool exact_ = true;           // whether unseen_.vertices is exact, because no level was pushed together
     int32_t in_bitmap_ = -1;      // the level in the bitmap, or -1
     Team team_;
@@ -436,7 +433,6 @@ class ParallelSearch final : public Search {
 }  // namespace
 
 extern "C" {
-
 // Creates an object for searches in a graph, with a copy of `arguments`. The arrays of the graph must outlive
 // the object. Returns null if the system refuses memory or threads.
 Search* parallel_create(const ParallelArguments* arguments, int32_t offset_bytes) {
@@ -450,6 +446,5 @@ Search* parallel_create(const ParallelArguments* arguments, int32_t offset_bytes
 
 // Searches from the vertex `source`. `levels` is int32[V] and need not be initialised.
 void parallel_run(Search* search, int32_t source, int32_t* levels) { search->run(source, levels); }
-
 void parallel_destroy(Search* search) { delete search; }
 }

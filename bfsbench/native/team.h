@@ -50,8 +50,8 @@ class Team {
             spin < kSpins ? relax() : std::this_thread::yield();
     }
 
-    // Calls body(begin, end, member) on blocks of `grain` items. A member that becomes free takes the next block. The
-    // calling thread alone processes at most kBlocksAlone blocks.
+    // Calls body(begin, end, member) on blocks of `grain` items. A member that becomes free takes the next block. If
+    // there are at most kBlocksAlone blocks, the calling thread takes all.
     template <class Body>
     void share(int64_t items, int64_t grain, const Body& body) {
         if (items <= kBlocksAlone * grain || others_.empty()) {
