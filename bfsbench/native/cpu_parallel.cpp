@@ -1,8 +1,7 @@
-// cpu_parallel: direction-optimising breadth-first search on all cores (Beamer, Asanovic and Patterson,
-// "Direction-optimizing breadth-first search", 2012).
+// cpu_parallel: direction-optimising breadth-first search on all cores (Beamer, Asanovic and Patterson, 2012).
 //
-// There are three ways to expand a level:
-// - push_few: while few vertices wait, one thread runs the textbook's loop with a FIFO queue (cpu_queue).
+// One thread searches a small graph like cpu_queue. In other graphs, there are three ways to expand a level:
+// - push_few: while few vertices wait, one thread runs the loop of cpu_queue.
 // - push: threads take the level's vertices from queues, and claim their unseen neighbours.
 // - pull: each unseen vertex looks for an in-neighbour in the level, which is a bitmap, and stops at the first.
 // Before a push or a pull, the search estimates the times of both. It multiplies the time of the push by alpha.
@@ -66,20 +65,16 @@ constexpr double kVisit = 4, kClaim = 4, kExamine = 1.5;
 // Values of marks. Any other mark is the vertex's level plus kFirstLevel. Two values are deep, so that consecutive
 // deep levels have different marks.
 constexpr uint8_t kDeep = 0, kUnreachable = 2, kFirstLevel = 3, kUnseen = 255;
-
 bool is_deep(int32_t level) { return level >= kUnseen - kFirstLevel; }
 // Returns the mark of vertices of a level.
 uint8_t mark_of(int32_t level) {
     return static_cast<uint8_t>(is_deep(level) ? kDeep + level % 2 : level + kFirstLevel);
 }
-
 // Returns the level of a mark that is not deep. The level of a vertex that was not seen is -1.
 int32_t level_of(uint8_t mark) { return std::max(static_cast<uint8_t>(mark + 1), kFirstLevel) - (kFirstLevel + 1); }
 
-// Reads a mark that other threads may write at the time.
+// Read a mark, and write a mark or a level, that other threads may access at the time.
 uint8_t get(const uint8_t& mark) { return __atomic_load_n(&mark, __ATOMIC_RELAXED); }
-
-// Writes a mark or a level that other threads may access at the time.
 template <class T> void set(T& place, T value) { __atomic_store_n(&place, value, __ATOMIC_RELAXED); }
 
 // Returns a bit for each of 64 marks: 1 if it equals `mark`.
@@ -107,26 +102,25 @@ void write_levels(int32_t* __restrict levels, uint8_t* __restrict marks, int64_t
     if (lowest >= kUnreachable) {  // no mark is deep
         for (int64_t v = 0; v < count; ++v) levels[v] = level_of(marks[v]);
     } else if (highest >= kUnreachable) {
-        for (int64_t v = 0; v < count; ++v)
-            if (marks[v] >= kUnreachable) levels[v] = level_of(marks[v]);
+        for (int64_t v = 0; v < count; ++v) levels[v] = marks[v] >= kUnreachable ? level_of(marks[v]) : levels[v];
     }
     for (int64_t v = 0; v < count; ++v) marks[v] = marks[v] == kUnreachable ? kUnreachable : kUnseen;
 }
 
 // Runs the loop of cpu_queue for the queue entries from `head` to `tail`, whose levels are written. Stops if more than
 // `most` vertices wait, or if `tail` reaches `last`, because then no vertex is unseen. Returns the new head and tail.
-// The function is not inlined, so that its variables stay in registers.
-template <class Offset>
+// `seen` is the array of marks or of levels. The function is not inlined, so that its variables stay in registers.
+template <class Offset, class Seen>
 __attribute__((noinline)) std::pair<uint32_t*, uint32_t*> textbook(
     const Offset* offsets, const uint32_t* columns, uint32_t* head, uint32_t* tail, const uint32_t* last, int64_t most,
-    int32_t* levels, uint8_t* marks) {
+    int32_t* levels, Seen* seen) {
     while (head < tail && tail < last && tail - head <= most) {
         const uint32_t v = *head++;
         const int32_t next = levels[v] + 1;
         for (Offset e = offsets[v]; e < offsets[v + 1]; ++e) {
             const uint32_t neighbour = columns[e];
-            if (marks[neighbour] == kUnseen) {
-                marks[neighbour] = kDeep;
+            if (seen[neighbour] == static_cast<Seen>(-1)) {
+                seen[neighbour] = kDeep;
                 levels[neighbour] = next;
                 *tail++ = neighbour;
             }
@@ -147,8 +141,7 @@ struct alignas(64) Member {
     alignas(64) std::atomic<int64_t> taken{0};      // index of the level's first entry that no thread has taken
 };
 
-class Search {
-  public:
+struct Search {
     virtual ~Search() = default;
     virtual void run(int32_t source, int32_t* levels) = 0;
 };
@@ -165,8 +158,7 @@ class ParallelSearch final : public Search {
           team_(arguments.threads > 0 ? std::min<int64_t>(arguments.threads, worth_) : worth_),
           members_(team_.size()),
           marks_(new uint8_t[words_ * 64]),
-          level_(new uint64_t[words_]),
-          next_(new uint64_t[words_]) {
+          level_(new uint64_t[words_]), next_(new uint64_t[words_]) {
         for (Member& member : members_) member.queue.reset(new uint32_t[arguments.num_vertices + 1]);
         for (int64_t v = 0; v < words_ * 64; ++v) {
             const bool reachable = v < graph_.num_vertices && column_offsets_[v] < column_offsets_[v + 1];
@@ -177,14 +169,16 @@ class ParallelSearch final : public Search {
 
     void run(int32_t source, int32_t* levels) override {
         levels_ = levels;
-        const uint8_t before = marks_[source];
-        marks_[source] = mark_of(0);
-        for (Member& member : members_) member.head = member.tail = member.end = 0;
         Member& first = members_[0];
         first.queue[0] = source;
+        const uint8_t before = marks_[source];
+        const int64_t unseen = reachable_ - (before == kUnseen);
+        if (worth_ == 0) return search_small(first.queue.get(), unseen);
+        marks_[source] = mark_of(0);
+        for (Member& member : members_) member.head = member.tail = member.end = 0;
         first.tail = first.end = 1;
         frontier_ = {1, degree(source)};
-        unseen_ = {reachable_ - (before == kUnseen), row_offsets_[graph_.num_vertices] - frontier_.arcs};
+        unseen_ = {unseen, row_offsets_[graph_.num_vertices] - frontier_.arcs};
         exact_ = true;
         in_bitmap_ = -1;
         double share = 1;  // share of the last level's arcs that found a vertex
@@ -211,6 +205,15 @@ class ParallelSearch final : public Search {
     }
 
   private:
+    // Searches like cpu_queue from queue[0], without marks. `unseen` is the number of other vertices to find.
+    void search_small(uint32_t* queue, int64_t unseen) {
+        std::fill(levels_, levels_ + graph_.num_vertices, -1);
+        levels_[queue[0]] = 0;
+        const auto [head, tail] = textbook(row_offsets_, graph_.column_indices, queue, queue + 1, queue + 1 + unseen,
+                                           graph_.num_vertices, levels_, levels_);
+        note(Step::push_alone, 0, head < tail ? levels_[*head] : levels_[tail[-1]] + 1);
+    }
+
     int64_t degree(uint32_t v) const { return row_offsets_[v + 1] - row_offsets_[v]; }
 
     // Returns the number of arcs that leave queued vertices, from the degrees of one vertex in `step`.
@@ -236,15 +239,14 @@ class ParallelSearch final : public Search {
         return push * graph_.alpha > pull;
     }
 
-    // Runs the textbook's loop while few vertices wait, or to its end if the graph is small. The loop may end within a
-    // level. Then the rest of the level becomes the frontier. Returns the number of the level that is being found.
+    // Runs the textbook's loop while few vertices wait. If it ends within a level, the rest of the level becomes the
+    // frontier. Returns the number of the level that is being found.
     int32_t push_few(int32_t next) {
         Member& member = members_[0];
         uint32_t *const queue = member.queue.get(), *const old = queue + member.tail;
         const uint32_t* const last = exact_ ? old + unseen_.vertices : queue + graph_.num_vertices + 1;
-        const int64_t most = worth_ > 0 ? kFew : graph_.num_vertices;
         for (int64_t i = member.head; i < member.tail; ++i) levels_[queue[i]] = next - 1;
-        const auto [head, tail] = textbook(row_offsets_, graph_.column_indices, queue + member.head, old, last, most,
+        const auto [head, tail] = textbook(row_offsets_, graph_.column_indices, queue + member.head, old, last, kFew,
                                            levels_, marks_.get());
         const bool done = head == tail;
         const int32_t level = levels_[done ? tail[-1] : *head];
@@ -407,8 +409,7 @@ class ParallelSearch final : public Search {
         discount(frontier_.vertices, frontier_.arcs);
     }
 
-    // Reduces the numbers of unseen vertices and of their arcs. A vertex that two threads have claimed counts twice,
-    // so the differences may be negative.
+    // Counts seen vertices. A vertex that two threads have claimed counts twice, so the differences may be negative.
     void discount(int64_t vertices, int64_t arcs) {
         unseen_.vertices = std::max<int64_t>(unseen_.vertices - vertices, 0);
         unseen_.arcs = std::max<int64_t>(unseen_.arcs - arcs, 0);
@@ -418,7 +419,7 @@ class ParallelSearch final : public Search {
     const Offset* const row_offsets_;
     const Offset* const column_offsets_;
     const int64_t words_;    // number of 64-bit words in a bitmap of all vertices
-    const int64_t worth_;    // largest number of threads; 0 if the graph is so small that the textbook's loop is best
+    const int64_t worth_;    // largest number of threads; 0 if the graph is small
     int64_t reachable_ = 0;  // number of vertices to which arcs lead
     int32_t* levels_ = nullptr;
     Frontier frontier_{}, unseen_{};
@@ -431,7 +432,6 @@ class ParallelSearch final : public Search {
 };
 
 }  // namespace
-
 extern "C" {
 // Creates an object for searches in a graph, with a copy of `arguments`. The arrays of the graph must outlive
 // the object. Returns null if the system refuses memory or threads.
