@@ -1,42 +1,39 @@
-// cpu_parallel: direction-optimising breadth-first search on all cores (Beamer, Asanovic and Patterson,
-// "Direction-optimizing breadth-first search", 2012).
+// cpu_parallel: direction-optimising breadth-first search on all cores (Beamer, Asanovic and Patterson, 2012).
 //
-// A level is pushed or pulled. To push, threads take the level's vertices from queues and claim their unseen
-// neighbours. To pull, each unseen vertex looks for an in-neighbour in the level, which is a bitmap, and stops at
-// the first. Before each level of more than sequential_limit arcs, the search estimates the times of a push and of a
-// pull, and multiplies the time of the push by alpha. The calling thread pushes smaller levels alone, because
-// sharing these levels among threads would take longer.
+// One thread searches a small graph like cpu_queue. In other graphs, there are three ways to expand a level:
+// - push_few: while few vertices wait, one thread runs the loop of cpu_queue.
+// - push: threads take the level's vertices from queues, and claim their unseen neighbours.
+// - pull: each unseen vertex looks for an in-neighbour in the level, which is a bitmap, and stops at the first.
+// Before a push or a pull, the search estimates the times of both. It multiplies the time of the push by alpha.
 //
 // Each vertex has a mark, which is a byte. The mark says whether the vertex was seen, and usually also its level. So
-// a search writes the array of levels once, in order, when it ends. Levels that are too deep for a byte are
-// written when their vertices are found.
+// a search writes the array of levels once, in order, when it ends. If a mark does not hold the level (a deep mark),
+// the level was written when the vertex was found.
 //
 // A thread claims a vertex by reading and writing its mark without a locked instruction. So two threads may both
 // claim a vertex, queue it and expand it. This costs time but changes no level. A thread never claims a vertex
 // twice, so its queue never has more than num_vertices vertices. A further entry of the queue takes stores of
-// neighbours that are not claimed.
-//
-// Threads use relaxed atomic operations for marks and levels that several threads may access at a time.
+// neighbours that are not claimed. Marks that several threads may access at a time need relaxed atomic operations.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <memory>
+#include <utility>
 #include <vector>
 
-#include "marks.h"
 #include "team.h"
 
 extern "C" {
-
-// A graph and the settings of its searches. Offsets are int32 or int64. column_offsets and row_indices are
-// the graph in CSC form.
+// A graph and the settings of its searches. Offsets are int32 or int64. column_offsets and row_indices are the graph in
+// CSC form. Vertices are unsigned, because the processor would have to extend the sign of signed indices.
 struct ParallelArguments {
     int64_t num_vertices;
     const void* row_offsets;
-    const int32_t* column_indices;
+    const uint32_t* column_indices;
     const void* column_offsets;
-    const int32_t* row_indices;
+    const uint32_t* row_indices;
     int32_t threads;
     int32_t sequential_limit;  // largest number of arcs of a level that one thread pushes alone
     double alpha;
@@ -46,45 +43,105 @@ struct ParallelArguments {
 }
 
 namespace {
-
 using namespace bfsbench;
 
 enum class Step : int8_t { push_alone, push_together, pull };
 
-constexpr int64_t kAhead = 8;       // number of queue entries between a prefetch and its use
-constexpr int64_t kFew = 16;        // largest number of vertices of a level that is pushed like in cpu_queue
-constexpr int64_t kChunk = 512;     // largest number of queue entries that a thread takes at a time
-constexpr int64_t kWordGrain = 64;  // number of 64-bit words of a bitmap that a thread takes at a time
-constexpr int64_t kLevelGrain = 1 << 14;
-// If a thread has found many vertices, it adds up the degrees of one vertex in kSample.
-constexpr int64_t kSample = 8, kMany = 512;
+constexpr int64_t kFew = 16;     // largest number of vertices that wait in push_few
+constexpr int64_t kLevels = 8;   // the graph needs kLevels * sequential_limit arcs for each thread
+constexpr int64_t kAhead = 8;    // number of queue entries between a prefetch and its use
+constexpr int64_t kChunk = 512;  // largest number of queue entries that a thread takes at a time
+// Numbers of 64-bit words of a bitmap, and of levels, that a thread takes at a time.
+constexpr int64_t kWordGrain = 64, kLevelGrain = 1 << 14;
+// A thread that has found more than kMany vertices adds up the degrees of one vertex in kSample.
+constexpr int64_t kMany = 512, kSample = 8;
 // A push tests groups of four neighbours while fewer than 1 / kRare of the neighbours were unseen. It counts kWarm
 // unseen neighbours in advance.
 constexpr int64_t kRare = 6, kWarm = 32;
-// Estimated times, as multiples of the time of a push for each arc: of a push for each found vertex, of a pull for
-// each unseen vertex, and of a pull for each in-neighbour that it examines.
-constexpr double kClaim = 4, kVisit = 4, kExamine = 2;
+// Estimated times, as multiples of the time of a push for each arc: to visit a vertex, to claim a vertex in a push,
+// and to examine an in-neighbour in a pull.
+constexpr double kVisit = 4, kClaim = 4, kExamine = 1.5;
+
+// Values of marks. Any other mark is the vertex's level plus kFirstLevel. Two values are deep, so that consecutive
+// deep levels have different marks.
+constexpr uint8_t kDeep = 0, kUnreachable = 2, kFirstLevel = 3, kUnseen = 255;
+bool is_deep(int32_t level) { return level >= kUnseen - kFirstLevel; }
+// Returns the mark of vertices of a level.
+uint8_t mark_of(int32_t level) {
+    return static_cast<uint8_t>(is_deep(level) ? kDeep + level % 2 : level + kFirstLevel);
+}
+// Returns the level of a mark that is not deep. The level of a vertex that was not seen is -1.
+int32_t level_of(uint8_t mark) { return std::max(static_cast<uint8_t>(mark + 1), kFirstLevel) - (kFirstLevel + 1); }
+
+// Read a mark, and write a mark or a level, that other threads may access at the time.
+uint8_t get(const uint8_t& mark) { return __atomic_load_n(&mark, __ATOMIC_RELAXED); }
+template <class T> void set(T& place, T value) { __atomic_store_n(&place, value, __ATOMIC_RELAXED); }
+
+// Returns a bit for each of 64 marks: 1 if it equals `mark`.
+uint64_t marked(const uint8_t* marks, uint8_t mark) {
+    constexpr uint64_t kOnes = 0x0101010101010101, kLow = 0x7F * kOnes;
+    uint64_t bits = 0;
+    for (int part = 0; part < 8; ++part) {
+        uint64_t bytes;
+        std::memcpy(&bytes, &marks[part * 8], 8);
+        bytes ^= mark * kOnes;
+        // The highest bit of each byte becomes 1 if the byte is 0. The multiplication gathers these bits.
+        const uint64_t zero = ~(((bytes & kLow) + kLow) | bytes | kLow);
+        bits |= ((zero >> 7) * 0x0102040810204080) >> 56 << (part * 8);
+    }
+    return bits;
+}
+
+// Writes the levels that `count` marks hold, and resets these marks for the next search.
+void write_levels(int32_t* __restrict levels, uint8_t* __restrict marks, int64_t count) {
+    uint8_t lowest = kUnseen, highest = 0;
+    for (int64_t v = 0; v < count; ++v) {
+        lowest = std::min(lowest, marks[v]);
+        highest = std::max(highest, marks[v]);
+    }
+    if (lowest >= kUnreachable) {  // no mark is deep
+        for (int64_t v = 0; v < count; ++v) levels[v] = level_of(marks[v]);
+    } else if (highest >= kUnreachable) {
+        for (int64_t v = 0; v < count; ++v) levels[v] = marks[v] >= kUnreachable ? level_of(marks[v]) : levels[v];
+    }
+    for (int64_t v = 0; v < count; ++v) marks[v] = marks[v] == kUnreachable ? kUnreachable : kUnseen;
+}
+
+// Runs the loop of cpu_queue for the queue entries from `head` to `tail`, whose levels are written. Stops if more than
+// `most` vertices wait, or if `tail` reaches `last`, because then no vertex is unseen. Returns the new head and tail.
+// `seen` is the array of marks or of levels. The function is not inlined, so that its variables stay in registers.
+template <class Offset, class Seen>
+__attribute__((noinline)) std::pair<uint32_t*, uint32_t*> textbook(
+    const Offset* offsets, const uint32_t* columns, uint32_t* head, uint32_t* tail, const uint32_t* last, int64_t most,
+    int32_t* levels, Seen* seen) {
+    while (head < tail && tail < last && tail - head <= most) {
+        const uint32_t v = *head++;
+        const int32_t next = levels[v] + 1;
+        for (Offset e = offsets[v]; e < offsets[v + 1]; ++e) {
+            const uint32_t neighbour = columns[e];
+            if (seen[neighbour] == static_cast<Seen>(-1)) {
+                seen[neighbour] = kDeep;
+                levels[neighbour] = next;
+                *tail++ = neighbour;
+            }
+        }
+    }
+    return {head, tail};
+}
 
 struct Frontier {
-    int64_t vertices = 0, arcs = 0;  // number of vertices of a level, and number of arcs that leave them
-    void add(const Frontier& part) {
-        vertices += part.vertices;
-        arcs += part.arcs;
-    }
+    int64_t vertices, arcs;  // numbers of vertices, and of arcs that leave them
 };
 
 // The queue of one thread, and what the thread has found in the level that it expands now. The queue entries
-// from `head` to `tail` belong to the current level.
+// from `head` to `tail` belong to the current level, and the entries from `tail` to `end` to the next level.
 struct alignas(64) Member {
-    std::unique_ptr<int32_t[]> queue;
-    int64_t head = 0, tail = 0, end = 0;
-    Frontier found;
-    // Index of the first entry of the level that no thread has taken yet.
-    alignas(64) std::atomic<int64_t> taken{0};
+    std::unique_ptr<uint32_t[]> queue;
+    int64_t head = 0, tail = 0, end = 0, arcs = 0;  // `arcs` leave the vertices of the next level
+    alignas(64) std::atomic<int64_t> taken{0};      // index of the level's first entry that no thread has taken
 };
 
-class Search {
-  public:
+struct Search {
     virtual ~Search() = default;
     virtual void run(int32_t source, int32_t* levels) = 0;
 };
@@ -97,12 +154,12 @@ class ParallelSearch final : public Search {
           row_offsets_(static_cast<const Offset*>(arguments.row_offsets)),
           column_offsets_(static_cast<const Offset*>(arguments.column_offsets)),
           words_(arguments.num_vertices / 64 + 1),
-          team_(arguments.threads),
+          worth_(row_offsets_[arguments.num_vertices] / (kLevels * arguments.sequential_limit + 1)),
+          team_(arguments.threads > 0 ? std::min<int64_t>(arguments.threads, worth_) : worth_),
           members_(team_.size()),
           marks_(new uint8_t[words_ * 64]),
-          level_(new uint64_t[words_]),
-          next_(new uint64_t[words_]) {
-        for (Member& member : members_) member.queue.reset(new int32_t[arguments.num_vertices + 1]);
+          level_(new uint64_t[words_]), next_(new uint64_t[words_]) {
+        for (Member& member : members_) member.queue.reset(new uint32_t[arguments.num_vertices + 1]);
         for (int64_t v = 0; v < words_ * 64; ++v) {
             const bool reachable = v < graph_.num_vertices && column_offsets_[v] < column_offsets_[v + 1];
             marks_[v] = reachable ? kUnseen : kUnreachable;
@@ -112,205 +169,169 @@ class ParallelSearch final : public Search {
 
     void run(int32_t source, int32_t* levels) override {
         levels_ = levels;
+        Member& first = members_[0];
+        first.queue[0] = source;
         const uint8_t before = marks_[source];
+        const int64_t unseen = reachable_ - (before == kUnseen);
+        if (worth_ == 0) return search_small(first.queue.get(), unseen);
         marks_[source] = mark_of(0);
         for (Member& member : members_) member.head = member.tail = member.end = 0;
-        members_[0].queue[0] = source;
-        members_[0].tail = members_[0].end = 1;
-        Frontier frontier{1, degree(source)};
-        // Number of vertices that were not seen, and number of arcs that leave them.
-        Frontier unseen{reachable_ - 1, row_offsets_[graph_.num_vertices] - frontier.arcs};
+        first.tail = first.end = 1;
+        frontier_ = {1, degree(source)};
+        unseen_ = {unseen, row_offsets_[graph_.num_vertices] - frontier_.arcs};
+        exact_ = true;
+        in_bitmap_ = -1;
         double share = 1;  // share of the last level's arcs that found a vertex
-        bool pulls = false;
-        int32_t next = 1;
-        for (; frontier.vertices > 0; ++next) {
-            const bool small = frontier.arcs <= graph_.sequential_limit, pulled = pulls;
-            if (small && frontier.vertices <= kFew && members_[0].tail - members_[0].head == frontier.vertices) {
-                next = push_few(next, frontier, unseen);
+        for (int32_t next = 1; frontier_.vertices > 0 && (unseen_.vertices > 0 || !exact_); ++next) {
+            const bool few = frontier_.vertices <= kFew && frontier_.arcs <= graph_.sequential_limit;
+            if (few && first.tail - first.head == frontier_.vertices) {
+                next = push_few(next);
+                if (frontier_.vertices == 0) break;
                 share = 1;
-                continue;
             }
-            const int64_t arcs = frontier.arcs;
-            pulls = !small && pull_is_faster(arcs, share, unseen);
-            if (pulls && !pulled) marks_to_bitmap(next - 1);
-            if (!pulls && pulled) bitmap_to_queue();
-            if (pulls)
-                frontier = pull(next);
+            const int64_t arcs = frontier_.arcs;
+            if (arcs > graph_.sequential_limit && pull_is_faster(share))
+                pull(next);
             else
-                frontier = small || team_.size() == 1 ? push_alone(next) : push_together(next, frontier.vertices);
-            // A vertex that two threads claim counts twice, so the differences may be negative.
-            unseen.vertices = std::max<int64_t>(unseen.vertices - frontier.vertices, 0);
-            unseen.arcs = std::max<int64_t>(unseen.arcs - frontier.arcs, 0);
-            share = std::min(1.0, static_cast<double>(frontier.vertices) / static_cast<double>(arcs));
+                push(next);
+            advance();
+            share = std::min(1.0, static_cast<double>(frontier_.vertices) / static_cast<double>(arcs));
         }
-        write_levels(next - 2);
+        team_.share(graph_.num_vertices, kLevelGrain, [&](int64_t begin, int64_t end, int) {
+            for (int64_t v = begin; v < end; v += 64)
+                write_levels(&levels_[v], &marks_[v], std::min<int64_t>(end - v, 64));
+        });
         marks_[source] = before;
     }
 
   private:
-    // Records how a level is expanded. `next` is the number of the level that is discovered from it.
-    void note(Step step, int32_t next) const {
-        if (graph_.steps) graph_.steps[next - 1] = static_cast<int8_t>(step);
+    // Searches like cpu_queue from queue[0], without marks. `unseen` is the number of other vertices to find.
+    void search_small(uint32_t* queue, int64_t unseen) {
+        std::fill(levels_, levels_ + graph_.num_vertices, -1);
+        levels_[queue[0]] = 0;
+        const auto [head, tail] = textbook(row_offsets_, graph_.column_indices, queue, queue + 1, queue + 1 + unseen,
+                                           graph_.num_vertices, levels_, levels_);
+        note(Step::push_alone, 0, head < tail ? levels_[*head] : levels_[tail[-1]] + 1);
     }
 
-    // Estimates whether pulling a level takes less time than pushing it. `arcs` is the number of arcs that leave the
-    // level. `share` is the share of these arcs that is expected to lead to unseen vertices. The estimate assumes
-    // that these arcs are spread evenly over the unseen vertices and over their in-neighbours.
-    bool pull_is_faster(int64_t arcs, double share, const Frontier& unseen) const {
-        const double found = share * static_cast<double>(arcs), vertices = static_cast<double>(unseen.vertices);
-        const double push = static_cast<double>(arcs) + kClaim * found;
-        // Share of its in-neighbours that an unseen vertex examines.
-        const double examined = std::min(1.0, vertices / found);
-        const double pull = kVisit * vertices + kExamine * examined * static_cast<double>(unseen.arcs);
+    int64_t degree(uint32_t v) const { return row_offsets_[v + 1] - row_offsets_[v]; }
+
+    // Returns the number of arcs that leave queued vertices, from the degrees of one vertex in `step`.
+    int64_t arcs_of(const uint32_t* begin, const uint32_t* end, int64_t step = 1) const {
+        int64_t arcs = 0;
+        for (int64_t i = 0; i < end - begin; i += step) arcs += degree(begin[i]);
+        return arcs * step;
+    }
+
+    // Records how the levels `begin` .. `end` - 1 are expanded.
+    void note(Step step, int32_t begin, int32_t end) const {
+        if (graph_.steps) std::fill(graph_.steps + begin, graph_.steps + end, static_cast<int8_t>(step));
+    }
+
+    // Estimates whether pulling the level takes less time than pushing it. `share` is the expected share of the level's
+    // arcs that lead to unseen vertices. They are assumed to be spread evenly over these vertices and their arcs.
+    bool pull_is_faster(double share) const {
+        const double arcs = static_cast<double>(frontier_.arcs), vertices = static_cast<double>(unseen_.vertices);
+        const double found = share * arcs;
+        const double push = kVisit * static_cast<double>(frontier_.vertices) + arcs + kClaim * found;
+        const double examined = std::min(1.0, vertices / found);  // share of the unseen vertices' in-neighbours
+        const double pull = kVisit * vertices + kExamine * examined * static_cast<double>(unseen_.arcs);
         return push * graph_.alpha > pull;
     }
 
-    int64_t degree(int32_t v) const { return row_offsets_[v + 1] - row_offsets_[v]; }
-
-    // Prefetches the first two cache lines of the row of vertex v.
-    static void fetch(const int32_t* columns, const Offset* offsets, int32_t v) {
-        const int32_t* const row = &columns[offsets[v]];
-        __builtin_prefetch(row);
-        __builtin_prefetch(row + 16);
+    // Runs the textbook's loop while few vertices wait. If it ends within a level, the rest of the level becomes the
+    // frontier. Returns the number of the level that is being found.
+    int32_t push_few(int32_t next) {
+        Member& member = members_[0];
+        uint32_t *const queue = member.queue.get(), *const old = queue + member.tail;
+        const uint32_t* const last = exact_ ? old + unseen_.vertices : queue + graph_.num_vertices + 1;
+        for (int64_t i = member.head; i < member.tail; ++i) levels_[queue[i]] = next - 1;
+        const auto [head, tail] = textbook(row_offsets_, graph_.column_indices, queue + member.head, old, last, kFew,
+                                           levels_, marks_.get());
+        const bool done = head == tail;
+        const int32_t level = levels_[done ? tail[-1] : *head];
+        note(Step::push_alone, next - 1, level + done);
+        frontier_ = {0, 0};
+        if (done || tail == last) return level + 1;
+        // A pull recognises the level by its mark. Other marks of expanded vertices matter to no pull, because these
+        // vertices have no unseen neighbours.
+        uint32_t* end = head;  // end of the level
+        for (uint32_t* place = head; place < tail; ++place) {
+            end += levels_[*place] == level;
+            marks_[*place] = mark_of(levels_[*place]);
+        }
+        member.head = head - queue;
+        member.tail = end - queue;
+        member.end = tail - queue;
+        member.arcs = arcs_of(end, tail);
+        frontier_ = {end - head, arcs_of(head, end)};
+        discount(end - old, arcs_of(old, end));
+        return level + 1;
     }
 
-    // Writes the levels that marks hold, and resets the marks for the next search. `depth` is the largest level.
-    void write_levels(int32_t depth) {
-        const bool deep = mark_of(depth) == kDeep;
-        team_.share(graph_.num_vertices, kLevelGrain, [&](int64_t begin, int64_t end) {
-            int32_t* __restrict const levels = levels_;
-            uint8_t* __restrict const marks = marks_.get();
-            for (int64_t v = begin; v < end; ++v) {
-                const int32_t other = deep && marks[v] == kDeep ? levels[v] : -1;
-                levels[v] = marks[v] >= kFirstLevel ? marks[v] - kFirstLevel : other;
-            }
-            for (int64_t v = begin; v < end; ++v) marks[v] = marks[v] == kUnreachable ? kUnreachable : kUnseen;
-        });
+    // Prefetches the first two cache lines of the row of vertex v.
+    static void fetch(const uint32_t* columns, const Offset* offsets, uint32_t v) {
+        const uint32_t* const row = &columns[offsets[v]];
+        __builtin_prefetch(row);
+        __builtin_prefetch(row + 16);
     }
 
     // Expands the entries begin .. end - 1 of a queue, and appends the found vertices to the queue of `member`.
     //
     // A branch on the mark of a neighbour costs time if the processor cannot predict it. So the function claims a
-    // neighbour without a branch. It stores a mark in any case, which is the old mark if the neighbour was seen. The
-    // address of the store does not depend on the old mark, so later loads need not wait for it. While unseen
-    // neighbours are rare, the function skips groups of four seen neighbours.
-    //
-    // The function prefetches only for entries that have been written: the entries before `end` and, if one thread
-    // alone expands its own queue, the entries that it has just appended.
-    template <bool alone>
-    void expand(const int32_t* queue, int64_t begin, int64_t end, Member& member, int32_t next) {
+    // neighbour without a branch. It stores a mark in any case, which is the old mark if the neighbour was seen. While
+    // unseen neighbours are rare, the function skips groups of four seen neighbours. It recognises them by the highest
+    // bits of their marks, which are 0 except for unseen vertices and levels from 125.
+    void expand(const uint32_t* queue, int64_t begin, int64_t end, Member& member, int32_t next) {
         const Offset* const offsets = row_offsets_;
-        const int32_t* const columns = graph_.column_indices;
+        const uint32_t* const columns = graph_.column_indices;
         uint8_t* const marks = marks_.get();
-        const uint8_t mark = mark_of(next);
-        int32_t* const found = member.queue.get();
+        const uint8_t change = static_cast<uint8_t>(mark_of(next) - kUnseen);
+        uint32_t* const found = member.queue.get();
         const int64_t old = member.end;
         int64_t fill = old, arcs = 0;
-        const auto seen = [&](Offset e) { return get<alone>(marks[columns[e]]) != kUnseen; };
+        const auto mark_at = [&](Offset e) { return get(marks[columns[e]]); };
         const auto claim = [&](Offset e) {
-            const int32_t neighbour = columns[e];
-            const uint8_t known = get<alone>(marks[neighbour]);
-            const bool fresh = known == kUnseen;
+            const uint32_t neighbour = columns[e];
+            const uint8_t mark = get(marks[neighbour]);
+            const bool fresh = mark == kUnseen;
             found[fill] = neighbour;
             fill += fresh;
-            set<alone>(marks[neighbour], static_cast<uint8_t>(known + mark * fresh));
+            set(marks[neighbour], static_cast<uint8_t>(mark + change * fresh));
         };
         for (int64_t i = begin; i < end; ++i) {
-            const int64_t limit = alone && queue == found ? std::max(end, fill) : end;
-            if (i + 2 * kAhead < limit) __builtin_prefetch(&offsets[queue[i + 2 * kAhead]]);
-            if (i + kAhead < limit) fetch(columns, offsets, queue[i + kAhead]);
-            const int32_t v = queue[i];
+            const int64_t written = queue == found ? fill : end;  // entries that may be read
+            if (i + 2 * kAhead < written) __builtin_prefetch(&offsets[queue[i + 2 * kAhead]]);
+            if (i + kAhead < written) fetch(columns, offsets, queue[i + kAhead]);
+            const uint32_t v = queue[i];
             const Offset last = offsets[v + 1];
             Offset e = offsets[v];
             arcs += last - e;
             if ((fill - old + kWarm) * kRare < arcs) {
                 for (; last - e >= 4; e += 4)
-                    if (!(seen(e) & seen(e + 1) & seen(e + 2) & seen(e + 3)))
-                        for (Offset i = e; i < e + 4; ++i) claim(i);
+                    if ((mark_at(e) | mark_at(e + 1) | mark_at(e + 2) | mark_at(e + 3)) & 0x80)
+                        for (Offset k = e; k < e + 4; ++k) claim(k);
             }
             for (; e < last; ++e) claim(e);
         }
-        if (mark == kDeep)
-            for (int64_t i = old; i < fill; ++i) set<alone>(levels_[found[i]], next);
-        const int64_t step = fill - old > kMany ? kSample : 1;
-        int64_t leaving = 0;
-        for (int64_t i = old; i < fill; i += step) leaving += degree(found[i]);
-        member.found.add({fill - old, leaving * step});
+        if (is_deep(next))
+            for (int64_t i = old; i < fill; ++i) set(levels_[found[i]], next);
+        member.arcs += arcs_of(found + old, found + fill, fill - old > kMany ? kSample : 1);
         member.end = fill;
     }
 
-    // Starts the next level. The vertices that the threads have found become the frontier. Returns the numbers of
-    // the frontier's vertices and arcs.
-    Frontier advance() {
-        Frontier all;
-        for (Member& member : members_) {
-            all.add(member.found);
-            member.found = {};
-            member.head = member.tail;
-            member.tail = member.end;
+    // Pushes the level, with one thread if it has few arcs. The entries of all queues in turn are divided into one
+    // share for each thread. A thread takes chunks of its own share, which its cache holds, and then of other shares.
+    void push(int32_t next) {
+        const int64_t size = team_.size(), vertices = frontier_.vertices;
+        if (size == 1 || frontier_.arcs <= graph_.sequential_limit) {
+            note(Step::push_alone, next - 1, next);
+            for (const Member& from : members_) expand(from.queue.get(), from.head, from.tail, members_[0], next);
+            return;
         }
-        return all;
-    }
-
-    // Pushes the level and the levels after it like cpu_queue, as long as they have at most kFew vertices. To prepare
-    // another push would take longer than such a level. Returns the number of the last level that it finds.
-    int32_t push_few(int32_t next, Frontier& frontier, Frontier& unseen) {
-        Member& member = members_[0];
-        const Offset* const offsets = row_offsets_;
-        const int32_t* const columns = graph_.column_indices;
-        int32_t *const queue = member.queue.get(), *const levels = levels_;
-        uint8_t* const marks = marks_.get();
-        const int64_t limit = graph_.sequential_limit;
-        int64_t begin = member.head, end = member.tail, fill = end;
-        for (;; ++next) {
-            note(Step::push_alone, next);
-            const uint8_t mark = mark_of(next);
-            for (int64_t i = begin; i < end; ++i) {
-                for (Offset e = offsets[queue[i]]; e < offsets[queue[i] + 1]; ++e) {
-                    const int32_t neighbour = columns[e];
-                    if (marks[neighbour] != kUnseen) continue;
-                    marks[neighbour] = mark;
-                    if (mark == kDeep) levels[neighbour] = next;
-                    queue[fill++] = neighbour;
-                }
-            }
-            int64_t arcs = 0;
-            for (int64_t i = end; i < fill; ++i) arcs += offsets[queue[i] + 1] - offsets[queue[i]];
-            frontier = {fill - end, arcs};
-            unseen.vertices -= fill - end;
-            unseen.arcs -= arcs;
-            begin = end;
-            end = fill;
-            if (begin == end || end - begin > kFew || arcs > limit) break;
-        }
-        member.head = begin;
-        member.tail = member.end = end;
-        return next;
-    }
-
-    Frontier push_alone(int32_t next) {
-        note(Step::push_alone, next);
-        for (const Member& member : members_)
-            expand<true>(member.queue.get(), member.head, member.tail, members_[0], next);
-        return advance();
-    }
-
-    // Pushes a level with all threads.
-    Frontier push_together(int32_t next, int64_t vertices) {
-        note(Step::push_together, next);
-        const int64_t grain = std::clamp<int64_t>(vertices / (4 * team_.size()), 1, kChunk);
-        for_each_chunk(vertices, grain, [&](const int32_t* queue, int64_t begin, int64_t end, Member& member) {
-            expand<false>(queue, begin, end, member, next);
-        });
-        return advance();
-    }
-
-    // Calls chunk(queue, begin, end, member) on parts of the level's queue entries. The entries of all queues in turn
-    // are divided into one share for each thread. A thread takes chunks of its own share, which its cache holds, and
-    // then chunks of other shares.
-    template <class Chunk>
-    void for_each_chunk(int64_t vertices, int64_t grain, const Chunk& chunk) {
-        const int64_t size = team_.size();
+        note(Step::push_together, next - 1, next);
+        exact_ = false;
+        const int64_t grain = std::clamp<int64_t>(vertices / (4 * size), 1, kChunk);
         for (int64_t i = 0; i < size; ++i) members_[i].taken.store(vertices * i / size, std::memory_order_relaxed);
         team_.run([&](int self) {
             for (int64_t turn = 0; turn < size; ++turn) {
@@ -319,107 +340,91 @@ class ParallelSearch final : public Search {
                 while (taken.load(std::memory_order_relaxed) < last) {
                     const int64_t begin = taken.fetch_add(grain, std::memory_order_relaxed);
                     const int64_t end = std::min(begin + grain, last);
-                    int64_t first = 0;  // number of entries in the queues before `member`
-                    for (const Member& member : members_) {
-                        const int64_t shift = member.head - first;
-                        const int64_t from = std::max(begin + shift, member.head);
-                        const int64_t to = std::min(end + shift, member.tail);
-                        if (from < to) chunk(member.queue.get(), from, to, members_[self]);
-                        first += member.tail - member.head;
+                    int64_t first = 0;  // number of entries in the queues before `from`
+                    for (const Member& from : members_) {
+                        const int64_t shift = from.head - first;
+                        const int64_t low = std::max(begin + shift, from.head), high = std::min(end + shift, from.tail);
+                        if (low < high) expand(from.queue.get(), low, high, members_[self], next);
+                        first += from.tail - from.head;
                     }
                 }
             }
         });
     }
 
-    // Calls body(begin, end, member) on blocks of the bitmap's words. A thread that becomes free takes the
-    // next block.
-    template <class Block>
-    void for_each_block(const Block& body) {
-        std::atomic<int64_t> taken{0};
-        team_.run([&](int self) {
-            for (;;) {
-                const int64_t begin = taken.fetch_add(kWordGrain, std::memory_order_relaxed);
-                if (begin >= words_) return;
-                body(begin, std::min(begin + kWordGrain, words_), members_[self]);
+    // Pulls the level with all threads, and makes the bitmap of the next level. If a level was found by pushes, its
+    // bitmap comes from the marks. Only one thread writes the mark of a vertex, and the
+    // bitmap shows the level, so no operation needs to be atomic.
+    void pull(int32_t next) {
+        note(Step::pull, next - 1, next);
+        const uint8_t current = mark_of(next - 1), mark = mark_of(next);
+        const bool whole = members_[0].tail == members_[0].end;  // push_few has found no vertex of the next level
+        if (in_bitmap_ != next - 1)
+            team_.share(words_, kWordGrain, [&](int64_t begin, int64_t end, int) {
+                for (int64_t w = begin; w < end; ++w) level_[w] = marked(&marks_[w * 64], current);
+            });
+        team_.share(words_, kWordGrain, [&](int64_t begin, int64_t end, int self) {
+            Member& member = members_[self];
+            uint32_t unseen[kWordGrain * 64], count = 0;
+            for (int64_t w = begin; w < end; ++w) {
+                next_[w] = 0;
+                for (uint64_t rest = marked(&marks_[w * 64], kUnseen); rest; rest &= rest - 1)
+                    unseen[count++] = static_cast<uint32_t>(w * 64 + __builtin_ctzll(rest));
             }
-        });
-    }
-
-    Frontier pull(int32_t next) {
-        note(Step::pull, next);
-        for_each_block([&](int64_t begin, int64_t end, Member& member) {
-            int32_t list[kWordGrain * 64];
-            const int64_t count = list_unseen(begin, end, list);
-            const uint8_t mark = mark_of(next);
-            Frontier found;
-            std::fill(&next_[begin], &next_[end], 0);
-            for (int64_t i = 0; i < count; ++i) {
-                if (i + kAhead < count) fetch(graph_.row_indices, column_offsets_, list[i + kAhead]);
-                const int32_t v = list[i];
-                if (!any_in_level(column_offsets_[v], column_offsets_[v + 1])) continue;
+            for (uint32_t i = 0; i < count; ++i) {
+                if (i + kAhead < count) fetch(graph_.row_indices, column_offsets_, unseen[i + kAhead]);
+                const uint32_t v = unseen[i];
+                if (!reached(v)) continue;
                 marks_[v] = mark;
-                if (mark == kDeep) levels_[v] = next;
-                next_[v >> 6] |= uint64_t{1} << (v & 63);
-                found.add({1, degree(v)});
+                if (is_deep(next)) levels_[v] = next;
+                next_[v / 64] |= uint64_t{1} << v % 64;
+                member.queue[member.end++] = v;
+                member.arcs += degree(v);
             }
-            member.found.add(found);
         });
         level_.swap(next_);
-        return advance();
+        in_bitmap_ = whole ? next : -1;
     }
 
-    // Writes the unseen vertices of the words from `begin` to `end` - 1 to a list. Returns their number.
-    int64_t list_unseen(int64_t begin, int64_t end, int32_t* list) const {
-        int64_t count = 0;
-        for (int64_t w = begin; w < end; ++w)
-            for (uint64_t rest = marked(&marks_[w * 64], kUnseen); rest; rest &= rest - 1)
-                list[count++] = static_cast<int32_t>(w * 64 + __builtin_ctzll(rest));
-        return count;
-    }
-
-    bool any_in_level(Offset e, Offset last) const {
+    // Returns whether the level's bitmap has an in-neighbour of vertex v.
+    bool reached(uint32_t v) const {
         const uint64_t* const level = level_.get();
-        const int32_t* const rows = graph_.row_indices;
-        const auto bit = [&](Offset i) { return level[rows[i] >> 6] >> (rows[i] & 63); };
-        if (e < last && bit(e++) & 1) return true;
-        for (; last - e >= 4; e += 4)
-            if ((bit(e) | bit(e + 1) | bit(e + 2) | bit(e + 3)) & 1) return true;
-        for (; e < last; ++e)
-            if (bit(e) & 1) return true;
+        const uint32_t* const rows = graph_.row_indices;
+        const Offset last = column_offsets_[v + 1];
+        for (Offset e = column_offsets_[v]; e < last; ++e)
+            if (level[rows[e] / 64] >> rows[e] % 64 & 1) return true;
         return false;
     }
 
-    // Sets the bits of the vertices of a level, which it finds by their marks.
-    void marks_to_bitmap(int32_t level) {
-        const uint8_t mark = mark_of(level);
-        for_each_block([&](int64_t begin, int64_t end, Member&) {
-            for (int64_t w = begin; w < end; ++w) {
-                uint64_t bits = marked(&marks_[w * 64], mark);
-                if (mark == kDeep)
-                    for (uint64_t rest = bits; rest; rest &= rest - 1)
-                        if (levels_[w * 64 + __builtin_ctzll(rest)] != level) bits ^= rest & -rest;
-                level_[w] = bits;
-            }
-        });
+    // Starts the next level. The vertices that the threads have found become the frontier.
+    void advance() {
+        frontier_ = {0, 0};
+        for (Member& member : members_) {
+            member.head = member.tail;
+            member.tail = member.end;
+            frontier_.vertices += member.tail - member.head;
+            frontier_.arcs += member.arcs;
+            member.arcs = 0;
+        }
+        discount(frontier_.vertices, frontier_.arcs);
     }
 
-    // Copies the vertices of the level from the bitmap to the queues.
-    void bitmap_to_queue() {
-        for_each_block([&](int64_t begin, int64_t end, Member& member) {
-            for (int64_t w = begin; w < end; ++w)
-                for (uint64_t rest = level_[w]; rest; rest &= rest - 1)
-                    member.queue[member.end++] = static_cast<int32_t>(w * 64 + __builtin_ctzll(rest));
-        });
-        advance();
+    // Counts seen vertices. A vertex that two threads have claimed counts twice, so the differences may be negative.
+    void discount(int64_t vertices, int64_t arcs) {
+        unseen_.vertices = std::max<int64_t>(unseen_.vertices - vertices, 0);
+        unseen_.arcs = std::max<int64_t>(unseen_.arcs - arcs, 0);
     }
 
     const ParallelArguments graph_;
     const Offset* const row_offsets_;
     const Offset* const column_offsets_;
-    const int64_t words_;  // number of 64-bit words in a bitmap of all vertices
+    const int64_t words_;    // number of 64-bit words in a bitmap of all vertices
+    const int64_t worth_;    // largest number of threads; 0 if the graph is small
     int64_t reachable_ = 0;  // number of vertices to which arcs lead
     int32_t* levels_ = nullptr;
+    Frontier frontier_{}, unseen_{};
+    bool exact_ = true;           // whether unseen_.vertices is exact, because no level was pushed together
+    int32_t in_bitmap_ = -1;      // the level in the bitmap, or -1
     Team team_;
     std::vector<Member> members_;
     std::unique_ptr<uint8_t[]> marks_;
@@ -427,9 +432,7 @@ class ParallelSearch final : public Search {
 };
 
 }  // namespace
-
 extern "C" {
-
 // Creates an object for searches in a graph, with a copy of `arguments`. The arrays of the graph must outlive
 // the object. Returns null if the system refuses memory or threads.
 Search* parallel_create(const ParallelArguments* arguments, int32_t offset_bytes) {
@@ -443,6 +446,5 @@ Search* parallel_create(const ParallelArguments* arguments, int32_t offset_bytes
 
 // Searches from the vertex `source`. `levels` is int32[V] and need not be initialised.
 void parallel_run(Search* search, int32_t source, int32_t* levels) { search->run(source, levels); }
-
 void parallel_destroy(Search* search) { delete search; }
 }

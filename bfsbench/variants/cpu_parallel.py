@@ -37,7 +37,12 @@ class CpuParallel(HostVariant):
 
     Before each level, the search estimates the times of a push and of a pull, and chooses the shorter time.
     The knob ALPHA is a factor of the estimated time of a push. One thread alone pushes a level of at most
-    SEQUENTIAL_LIMIT arcs, because dividing the level among threads would take longer.
+    SEQUENTIAL_LIMIT arcs, because dividing the level among threads would take longer. While few vertices
+    wait, this thread runs the loop of ``cpu_queue``.
+
+    There is at most one thread for each 8 * SEQUENTIAL_LIMIT arcs of the graph, because waking a thread takes
+    longer than searching fewer arcs. A graph with fewer arcs is searched by the loop of ``cpu_queue`` alone.
+    This loop ends as soon as all vertices to which arcs lead are seen.
     """
 
     name = "cpu_parallel"
@@ -73,7 +78,7 @@ class CpuParallel(HostVariant):
         Knob(
             "SEQUENTIAL_LIMIT",
             2048,
-            "arcs of a level up to which one thread pushes it alone",
+            "arcs of a level up to which one thread pushes it alone; a thread needs 8 times as many",
             minimum=0,
             maximum=2**31 - 1,
         ),

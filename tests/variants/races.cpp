@@ -13,9 +13,10 @@ int main() {
         if (std::fread(words.data(), 4, words.size(), stdin) != words.size()) return 2;
         const int32_t* const rows = words.data();
         const int32_t* const columns = rows + n + 1 + m;
+        const auto* const heads = reinterpret_cast<const uint32_t*>(rows + n + 1);
+        const auto* const tails = reinterpret_cast<const uint32_t*>(columns + n + 1);
         const double alpha = head[4];
-        const ParallelArguments arguments{head[0], rows,    rows + n + 1, columns, columns + n + 1,
-                                          head[2], head[3], alpha,        nullptr};
+        const ParallelArguments arguments{head[0], rows, heads, columns, tails, head[2], head[3], alpha, nullptr};
         Search* search = parallel_create(&arguments, 4);
         if (!search) return 2;
         for (int repeat = 0; repeat < 3; ++repeat) {
