@@ -65,15 +65,39 @@ def cccl_options() -> tuple[str, ...]:
     return ("-isystem", str(wrappers), "-isystem", str(headers), *_CCCL_OPTIONS)
 
 
+@cache
+def curand_options() -> tuple[str, ...]:
+    """Returns a compiler option with which programs can include curand_kernel.h, cuRAND's functions for
+    kernels. Returns no options if NVIDIA's headers (PyPI: nvidia-curand) are not installed. These headers are
+    translated like the program's own code, because they contain inline PTX."""
+    headers = next((folder for folder in _folders() if (folder / "curand_kernel.h").exists()), None)
+    if headers is None:
+        return ()
+    digest = hashlib.sha256(str(headers).encode()).hexdigest()[:20]
+    links = (
+        cache_dir() / "native" / f"curand-{digest}"
+    )  # the folder may also have headers that are not wanted
+    links.mkdir(parents=True, exist_ok=True)
+    for header in headers.glob("curand*.h"):
+        with suppress(FileExistsError):
+            (links / header.name).symlink_to(header)
+    return ("-I", str(links))
+
+
 def _installed() -> Path | None:
     """Returns the folder of NVIDIA's C++ headers, in an installed PyPI package or in a CUDA toolkit. Returns
     None if there is none."""
+    found = (folder / "cccl" for folder in _folders())
+    return next((folder for folder in found if (folder / "thrust" / "device_vector.h").exists()), None)
+
+
+def _folders() -> list[Path]:
+    """Returns the folders that may contain NVIDIA's headers, in installed PyPI packages and in a CUDA
+    toolkit."""
     spec = importlib.util.find_spec("nvidia")
     wheels = [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
     places = [folder for wheel in wheels for folder in sorted(wheel.glob("cu*/include"))]
-    places.append(Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "include")
-    found = (folder / "cccl" for folder in places)
-    return next((folder for folder in found if (folder / "thrust" / "device_vector.h").exists()), None)
+    return [*places, Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "include"]
 
 
 def _wrap(headers: Path, wrappers: Path) -> None:
@@ -109,7 +133,6 @@ _UNSUPPORTED_LIBRARIES = {
     "cuSPARSE": "cusparse",
     "cuSOLVER": "cusolver",
     "cuFFT": "cufft",
-    "cuRAND": "curand",
     "cuDNN": "cudnn",
     "cuTENSOR": "cutensor",
     "NCCL": "nccl",
@@ -124,10 +147,12 @@ _MISSING = re.compile(r"fatal error: (\S+): No such file")
 _MISSING_HEADERS = {
     "cub/": "this part of cub",
     "mma.h": "mma.h, with matrix instructions,",
+    "curand": "cuRAND without NVIDIA's headers ('pip install nvidia-curand')",
     **{name: library for library, names in _UNSUPPORTED_LIBRARIES.items() for name in names.split()},
 }
 """What is not supported if a header is missing, by the beginning of the header's name."""
-_RUNTIME_LIBRARIES = frozenset(("cuda", "cudart", "cudart_static", "cudadevrt", "nvToolsExt"))
+_RUNTIME_LIBRARIES = frozenset(("cuda", "cudart", "cudart_static", "cudadevrt", "nvToolsExt", "curand"))
+"""Libraries that are not linked. The emulator has their functions, or they have no functions for kernels."""
 _SHORT = {
     **{"--compile": "-c", "--device-c": "-dc", "--preprocess": "-E", "--device-link": "-dlink"},
     **{"--output-file": "-o", "--x": "-x", "--std": "-std", "--shared": "-shared", "--debug": "-g"},
@@ -363,7 +388,7 @@ def _compile_cuda(request: Invocation, source: Path, output: Path, work: Path) -
     program = ["-DEMU_PROGRAM", f"-DEMU_PROGRAM_MODE={request.mode}", f'-DEMU_PYTHON="{sys.executable}"']
     given = [word for word in request.compiling if word.startswith(("-std=", "-f", "-m", "-pthread"))]
     options = [*program, *modes, "-UNDEBUG", "-D__NVCC__", *_standard(request), *given, *PROCESSOR_FLAGS]
-    options += [*_HEADERS, *cccl_options()]
+    options += [*_HEADERS, *cccl_options(), *curand_options()]
     command = [*compiler(), "-E", *options, "-include", str(INCLUDE / "cuda_on_cpu.h"), *request.preprocessor]
     if request.step in ("preprocess", "depend"):
         output_option = ["-o", str(request.output)] if request.output else []

@@ -163,10 +163,11 @@ class _Instruction:
     operands: tuple[str, ...]
 
     def type(self) -> str:
-        """Returns the C++ type that the last modifier of the instruction names."""
-        if not self.modifiers or self.modifiers[-1] not in _TYPES:
+        """Returns the C++ type that the last modifier of the instruction names. ``ftz`` may follow the type."""
+        last = [word for word in self.modifiers if word != "ftz"][-1:]
+        if not last or last[0] not in _TYPES:
             raise _UnknownError("the type of " + self.name)
-        return _TYPES[self.modifiers[-1]]
+        return _TYPES[last[0]]
 
     def one_of(self, choices: dict[str, str], default: str) -> str:
         """Find the first modifier of the instruction that is a key of ``choices``. Returns its value in

@@ -1,7 +1,9 @@
 """Tests of whole CUDA programs, which ``bfsbench nvcc`` builds as plain, watched and counting programs."""
 
 import json
+import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from signal import SIGABRT, SIGSEGV
@@ -10,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from bfsbench.cli import main
-from bfsbench.emulator.nvcc import build, cccl_options, parse
+from bfsbench.emulator.nvcc import build, cccl_options, curand_options, parse
 from bfsbench.emulator.program_run import HostFinding, ProgramReport, Runs, built, run
 from bfsbench.support.errors import ToolchainError, UsageError
 
@@ -97,11 +99,35 @@ def test_headers_of_thrust_include_what_older_versions_included(tmp_path: Path, 
     build(parse(["-c", str(tmp_path / "p.cu"), "-o", str(tmp_path / "p.o")]))
 
 
-@pytest.mark.parametrize(("header", "library"), [("cublas_v2.h", "cuBLAS"), ("curand_kernel.h", "cuRAND")])
+@pytest.mark.parametrize(
+    ("header", "library"), [("cublas_v2.h", "cuBLAS"), ("curand.h", "cuRAND without NVIDIA's headers .*")]
+)
 def test_a_missing_library_is_named(tmp_path: Path, header: str, library: str) -> None:
     (tmp_path / "p.cu").write_text(f"#include <{header}>\nint main() {{}}\n")
     with pytest.raises(ToolchainError, match=f"{library} is not supported"):
         build(parse(["-c", str(tmp_path / "p.cu"), "-o", str(tmp_path / "p.o")]))
+
+
+def test_the_headers_of_curand_are_found_and_translated(tmp_path: Path) -> None:
+    if curand_options():
+        pytest.skip("other headers of cuRAND are installed")
+    folder = tmp_path / "include"
+    folder.mkdir()
+    (folder / "curand_kernel.h").write_text(
+        "__device__ inline float log2_of(float x) {\n"
+        '    float y; asm("lg2.approx.f32.ftz %0, %1;" : "=f"(y) : "f"(x)); return y;\n'
+        "}\ninline libraryPropertyType property = MINOR_VERSION;\n"
+    )
+    (folder / "driver_types.h").write_text("#error the toolkit's own headers are not used\n")
+    source = tmp_path / "p.cu"
+    source.write_text(
+        "#include <curand_kernel.h>\n#include <driver_types.h>\n#include <cstdio>\n"
+        '__global__ void k() { printf("%g\\n", log2_of(8)); }\nint main() { k<<<1, 1>>>(); }\n'
+    )
+    words = ["nvcc", str(source), "-lcurand", "-o", str(tmp_path / "p")]
+    command = [sys.executable, "-m", "bfsbench", *words]
+    subprocess.run(command, env=os.environ | {"CUDA_HOME": str(tmp_path)}, check=True)
+    assert output(tmp_path / "p") == "3\n"
 
 
 def test_files_are_compiled_apart_and_linked(tmp_path: Path) -> None:

@@ -184,6 +184,10 @@ EMU_C cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
 EMU_C cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
 EMU_C cudaError_t cudaDeviceDisablePeerAccess(int peer);
 EMU_C cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int device, int peer);
+// Names that headers of cuRAND use.
+#define __NV_SILENCE_DEPRECATION_BEGIN
+#define __NV_SILENCE_DEPRECATION_END
+enum libraryPropertyType { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL };
 EMU_C cudaError_t cudaRuntimeGetVersion(int* version);
 EMU_C cudaError_t cudaDriverGetVersion(int* version);
 EMU_C cudaError_t cudaProfilerStart();
