@@ -272,7 +272,9 @@ def names_option(option: str, variable: str, known: str, text: str) -> Declarati
     """Return an option that takes a list of names. The shell completes names of the kind ``known``."""
 
     def split(_context: click.Context, _option: click.Parameter, values: Sequence[str]) -> list[str]:
-        return [name for value in values for name in value.split(",") if name]
+        from bfsbench.bench.axes import split_list
+
+        return [name for value in values for name in split_list(value)]
 
     facts: dict[str, Any] = {"callback": split, "shell_complete": completer(known)}
     return click.option(option, variable, multiple=True, metavar="NAMES", help=text, **facts)

@@ -267,6 +267,12 @@ def _read(files: Sequence[Path], unused: Sequence[str] = ()) -> pd.DataFrame:
     is_flag=True,
     help="Compare rows even if their device, graph checksum, schema or method differ, and print a warning.",
 )
+@click.option(
+    "--fail-on",
+    type=click.Choice(("missing", "undecided")),
+    multiple=True,
+    help="Exit with 1 also if a point of A is missing in B, or if a point is undecided. May be repeated.",
+)
 @names_option(
     "--table", "names", "tables of comparison", "Which tables: summary, points, unmatched. Default: all."
 )
@@ -278,6 +284,7 @@ def compare_command(
     commits: tuple[str, str] | None,
     threshold: float,
     allow_different: bool,
+    fail_on: tuple[str, ...],
     names: list[str],
     filters: dict[str, list[str]],
     style: str | None,
@@ -296,7 +303,7 @@ def compare_command(
     \b
     Exit code: 0  no point is slower, no counter has grown
                1  a point is slower, or had a time in A and has none in B,
-                  or a counter has grown
+                  or a counter has grown, or --fail-on applies
                2  nothing was compared: bad usage, unreadable files, devices,
                   graphs or methods that differ, no point in common
     """
@@ -316,7 +323,9 @@ def compare_command(
     if names and "summary" not in names:
         for line in (*found.differences, *found.warnings):
             click.echo(f"bfsbench: warning: {line}", err=True)
-    raise SystemExit(1 if found.is_worse else 0)
+    undecided = any(point.verdict == "undecided" for point in found.points)
+    strict = ("missing" in fail_on and found.only_a) or ("undecided" in fail_on and undecided)
+    raise SystemExit(1 if found.is_worse or strict else 0)
 
 
 def _compare_counters(a: Path, b: Path, threshold: float, style: str | None, out: Path | None) -> None:

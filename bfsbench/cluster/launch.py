@@ -251,12 +251,15 @@ def _local(workers: list[dict[str, Any]], security: Security) -> Any:
     from distributed import Nanny, Scheduler, SpecCluster
 
     common = {"host": LOOPBACK, "security": security, "protocol": "tls://"}
-    return SpecCluster(
-        scheduler={"cls": Scheduler, "options": common | {"dashboard_address": f"{LOOPBACK}:0"}},
-        workers={options["name"]: {"cls": Nanny, "options": options | common} for options in workers},
-        silence_logs=SILENT,
-        security=security,
-    )
+    try:
+        return SpecCluster(
+            scheduler={"cls": Scheduler, "options": common | {"dashboard_address": f"{LOOPBACK}:0"}},
+            workers={options["name"]: {"cls": Nanny, "options": options | common} for options in workers},
+            silence_logs=SILENT,
+            security=security,
+        )
+    except RuntimeError as error:
+        raise UsageError(f"the workers on this machine did not start: {error}") from error
 
 
 _CLASSES = {"slurm": "SLURMCluster", "pbs": "PBSCluster", "sge": "SGECluster", "lsf": "LSFCluster"}

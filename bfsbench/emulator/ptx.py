@@ -163,7 +163,7 @@ class _Instruction:
     operands: tuple[str, ...]
 
     def type(self) -> str:
-        """Returns the C++ type that the last modifier of the instruction names. ``ftz`` may follow the type."""
+        """Returns the C++ type that the last modifier names. The modifier ``ftz`` may follow the type."""
         last = [word for word in self.modifiers if word != "ftz"][-1:]
         if not last or last[0] not in _TYPES:
             raise _UnknownError("the type of " + self.name)

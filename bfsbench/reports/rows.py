@@ -219,9 +219,9 @@ def select(
 ) -> pd.DataFrame:
     """Returns the rows of these graphs, variants and backends. An empty list selects all.
 
-    A graph's name may be cut off at any colon, for example to leave out its direction. A shortened name
-    selects all graphs whose names begin with it. A variant may be named by an alias. Raises UsageError for a
-    name that no row has.
+    A graph's name may be cut off before its parameters or at any colon, for example to leave out its
+    direction. A shortened name selects all graphs whose names begin with it. A variant may be named by an
+    alias. Raises UsageError for a name that no row has.
     """
     for column, wanted in (("graph", graphs), ("variant", variants), ("backend", backends)):
         if names := listed(wanted):
@@ -236,7 +236,8 @@ def _called(column: str, name: str, known: set[str]) -> set[str]:
     matches."""
     if column == "variant" and name not in known:
         name = find(name).name
-    found = {one for one in known if one == name or (column == "graph" and one.startswith(f"{name}:"))}
+    cut = (f"{name}:", f"{name}(") if column == "graph" else ()
+    found = {one for one in known if one == name or one.startswith(cut)}
     if not found:
         raise UsageError(f"no rows of {column} '{name}': there are {', '.join(sorted(known))}")
     return found

@@ -47,13 +47,17 @@ def variants() -> Table:
     return replace(table, drawings=(origins, designs))
 
 
+_PAPER_AND_FIGURE = re.compile(r"(.*?\b(?:19|20)\d\d|[^,]*)(?:, (.*))?")
+"""Splits the origin of a variant. The paper ends after its year, or at the first comma."""
+
+
 def papers() -> Table:
     """Returns a table with one row for each figure or section of a paper that a variant implements. A row has
     the file that implements the variant."""
     found: list[tuple[str, str, str, str]] = []
     for variant in look().variants.values():
         for origin in variant.origin:
-            paper, _, figure = origin.partition(", ")
+            paper, figure = _PAPER_AND_FIGURE.fullmatch(origin).groups("")  # type: ignore[union-attr]
             found.append((paper, figure, variant.name, shown_path(source_of(variant))))
     columns = ("paper", "figure", "variant", "file")
     table = Table("papers", "Papers", columns, [*sorted(found, key=_in_order)])

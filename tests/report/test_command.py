@@ -89,6 +89,16 @@ def test_filters_reach_the_tables(results: Path) -> None:
     assert "cpu_queue" in shown and "pull" not in shown
 
 
+@pytest.mark.parametrize(
+    "name", ["kronecker", "kronecker(scale=4,seed=2)", "kronecker(scale=4,seed=2):directed"]
+)
+def test_a_generated_graph_is_chosen_by_its_label_or_a_part_of_it(tmp_path: Path, name: str) -> None:
+    graphs = ("kronecker(scale=4,seed=2):directed", "lattice(rows=2,columns=2):directed")
+    path = write(tmp_path / "r.csv", [row(variant=f"v{i}", graph=graph) for i, graph in enumerate(graphs)])
+    shown = report(path, "--table", "best", "--graph", name).stdout
+    assert "v0" in shown and "v1" not in shown
+
+
 def test_the_newest_file_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for age, name in enumerate(("new", "old")):
         path = write(tmp_path / "results" / f"{name}.csv", [row(variant=name)])

@@ -313,6 +313,16 @@ def test_unknown_table(files: tuple[Path, Path]) -> None:
     assert line == "unknown table 'point': there are summary, points, unmatched"
 
 
+def test_missing_and_undecided_points_fail_on_request(tmp_path: Path) -> None:
+    before = [steady(1.0, variant="kept"), steady(1.0, variant="gone")]
+    missing = [steady(1.0, variant="kept")]
+    undecided = [timed(0.9, 1.0, 1.1, 1.2, 1.3, variant="kept"), steady(1.0, variant="gone")]
+    for after, fails, passes in ((missing, "missing", "undecided"), (undecided, "undecided", "missing")):
+        files = sides(tmp_path, before, after)
+        codes = [run(*files, *words).exit_code for words in ((), ("--fail-on", passes), ("--fail-on", fails))]
+        assert codes == [0, 0, 1]
+
+
 def test_help_tells_the_exit_codes() -> None:
     text = run("--help").stdout
     assert "Exit code: 0  no point is slower, no counter has grown\n" in text
