@@ -236,6 +236,7 @@ FOUND: dict[int, set[tuple[str, str | None]]] = {
     37: {("bad shuffle", "from nowhere")},
     38: set(),
     39: set(),
+    41: set(),
     24: {("use after free", "sample")},
     25: {("race", "surface race")},
     26: {("stale read", "stale")},
@@ -254,6 +255,7 @@ def test_each_fault_is_found_at_its_line(faults: Path) -> None:
     assert "the launch is not cooperative" in failure
     stopped = run(faults, ["2"], 1, quiet=True, stop=True)
     assert len(stopped.findings) == 1
+    assert run(faults, ["41"], 1, quiet=True, stop=True).clean
     by_itself = subprocess.run([str(faults), "1"], capture_output=True, text=True, check=False)
     assert by_itself.returncode == 86
     assert by_itself.stdout == "done\n"

@@ -59,9 +59,8 @@ APART void jump_counted(const void* place) {
 }
 
 APART void come_to_block(const void* site) {
-    // A launch with race detection may run at most `kMostSteps` basic blocks. A longer launch is reported as
-    // endless.
-    if (emu::watching) emu::watching->report_endless(site);
+    // With race detection, a launch that runs too long is reported as endless.
+    if (emu::watching) emu::watching->look_for_end(site);
     if (emu::current) emu::yield_point();
 }
 

@@ -133,6 +133,7 @@ ProgramDevice::ProgramDevice()
     }
     if (machine.watch) {
         machine.watch->goes_on = !number_from("BFSBENCH_STOP_AT_FIRST");
+        machine.watch->allows_long_launches = true;
         device_range = memory.begin();
         device_range_bytes = memory.range();
     }

@@ -55,8 +55,9 @@ __thread __attribute__((tls_model("initial-exec"))) int64_t steps_left = 0;
 void Watch::begin_launch(const Grid& grid, const ChildLaunch* child) {
     grid_ = &grid;
     ++launch_;
-    steps_left = kMostSteps;
-    renewals_ = goes_on ? kMostRenewals : 0;
+    steps_left = kStepsBetweenLooks;
+    looks_ = 0;
+    seen_.clear();
     sites_.forget_places();
     if (!child) clocks.begin_family();
     // A tail launch begins after all other grids have ended, so its accesses do not race with theirs.
@@ -104,17 +105,39 @@ std::vector<std::pair<const char*, size_t>> segments_of(const char* path) {
     return search.found;
 }
 
+namespace {
+bool can_run(const Fiber& fiber) { return !fiber.exited && fiber.waits_at == Wait::none && fiber.last_address; }
+}  // namespace
+
+void Watch::look_for_end(const void* site) {
+    steps_left = kStepsBetweenLooks;  // a report may run code that counts steps
+    bool is_first = looks_++ == 0, is_new = allows_long_launches && reach_new_memory();
+    progress_ |= is_new && !is_first;
+    if (looks_ % kLooks) return;
+    if (std::exchange(progress_, false) && allows_long_launches && looks_ < kMostLooks) return;
+    report_endless(site);
+}
+
+// Returns true if a thread that can run has last accessed an address at which no earlier look saw the thread.
+// A thread that waits for a word reads the same few addresses again and again.
+bool Watch::reach_new_memory() {
+    size_t before = seen_.size();
+    for (const ResidentBlock* block : worker->resident()) {
+        for (const Fiber& fiber : block->fibers) {
+            if (can_run(fiber)) seen_.emplace(&fiber, fiber.last_address);
+        }
+    }
+    return seen_.size() > before;
+}
+
 // Ends a launch that has run too long. For up to four blocks, reports the last access of a thread that can
 // run. This access shows what the thread waits for. If no thread that can run has accessed memory, reports
 // `site`, an instruction of the current thread.
 void Watch::report_endless(const void* site) {
-    steps_left = kMostSteps;  // the report may run code that counts steps
-    if (std::exchange(stored_, false) && renewals_-- > 0) return;
     unsigned left = 4;
     for (const ResidentBlock* block : worker->resident()) {
         for (const Fiber& fiber : block->fibers) {
-            bool waits = fiber.exited || fiber.waits_at != Wait::none || !fiber.last_address;
-            if (waits || left == 0) continue;
+            if (!can_run(fiber) || left == 0) continue;
             --left;
             if (is_known(Fault::endless, fiber.last, nullptr)) break;
             report(Fault::endless, find(fiber.last_address, *block), fiber.last_address, fiber,
@@ -127,7 +150,7 @@ void Watch::report_endless(const void* site) {
         report(Fault::endless, {}, nullptr, here(), now, nullptr);
     }
     ++ended;
-    fail("the launch has no end: threads still run after %" PRId64 " steps", kMostSteps);
+    fail("the launch has no end: threads still run after %" PRId64 " steps", looks_ * kStepsBetweenLooks);
 }
 
 void Watch::lose_launch(const Thread& thread) {

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "buffers.h"
@@ -72,6 +74,7 @@ class Watch {
     Clocks clocks;
     Streams streams;
     bool goes_on = false;  // true if a fault ends only its thread, and not the launch
+    bool allows_long_launches = false;  // true if a launch may run long while its threads make progress
     // The number of threads and launches that faults have ended, after these faults were reported.
     uint64_t ended = 0;
 
@@ -115,9 +118,9 @@ class Watch {
     void report_barrier(CallSite from, const Thread& other, CallSite other_from);
     void report_misaligned(const char* address, Act act, const void* site);
 
-    // Ends the launch with an error, because it has run too long. Reports what its threads access. In a program
-    // with host code, the launch goes on for a while if its threads have stored values since the last call.
-    void report_endless(const void* site);
+    // Ends the launch with an error if it has run too long. Reports what its threads access. The emulator calls
+    // this function each time that the threads of a launch have entered kStepsBetweenLooks basic blocks.
+    void look_for_end(const void* site);
 
     // Adds the variables of a kernel library, which kernels may access like buffers.
     void add_module(const char* begin, size_t bytes);
@@ -132,10 +135,11 @@ class Watch {
     const std::vector<const void*>& sites() const { return sites_.addresses(); }
 
   private:
-    // Largest number of basic blocks that a launch may enter. On the small graphs of race detection, launches
-    // enter a few million. The longest known search enters 23 million.
-    static constexpr int64_t kMostSteps = 40'000'000;
-    static constexpr int kMostRenewals = 50;
+    // Number of basic blocks between two looks at a launch. After every four looks, the launch ends if its
+    // threads make no progress. A launch of a search ends after four looks in any case. On the small graphs of
+    // race detection, launches enter a few million blocks. The longest known search enters 23 million.
+    static constexpr int64_t kStepsBetweenLooks = 10'000'000;
+    static constexpr int kLooks = 4, kMostLooks = 200;
 
     struct Place {
         Shadow* shadow = nullptr;
@@ -166,6 +170,8 @@ class Watch {
     void complete_record();
     [[noreturn]] void refuse(const Place& nearest, const char* address, size_t bytes, const Past& now);
     void report_unwritten(const char* address, const Past& now);
+    bool reach_new_memory();
+    [[noreturn]] void report_endless(const void* site);
     bool is_known(Fault fault, const Past& now, const Past* other);
     void report(Fault fault, const Place& place, const char* address, const Thread& thread, const Past& now,
                 const Past* other);
@@ -179,8 +185,10 @@ class Watch {
     unsigned launch_ = 0;
     Moment launch_began_ = 0;
     bool recording_ = false, incomplete_ = false;
-    bool stored_ = false;  // true if a thread has made a plain store since the last call of report_endless()
-    int renewals_ = 0;     // number of times that the running launch may still go on after it has run too long
+    // True if a thread has made a plain store, or a look has seen a thread access new memory.
+    bool progress_ = false;
+    int looks_ = 0;  // number of looks at the running launch
+    std::set<std::pair<const Thread*, const char*>> seen_;  // threads, and the addresses at which a look saw them
     std::vector<Record> records_;
 };
 
@@ -257,7 +265,7 @@ inline __attribute__((always_inline)) void Watch::access(const char* address, si
     if (__builtin_expect(!site.has(offset, bytes), 0)) return access_elsewhere(address, bytes, now, order, where);
     fiber.last = now;
     fiber.last_address = address;
-    stored_ |= act == Act::write && scope == Scope::none;
+    progress_ |= act == Act::write && scope == Scope::none;
     check(site.shared ? *block.shadow : *site.shadow, offset, bytes, now, address);
     if (scope != Scope::none) clocks.atomic(address, act, scope, order);
 }

@@ -107,7 +107,22 @@ __global__ void bad_shuffle(int *x) {
 __global__ void long_but_finite(int *x) {
     for (int i = 0; i < 2700000; ++i) x[threadIdx.x] = i;
 }
+__global__ void sums_up(const int *many, int length, int *x) {
+    int sum = 0;
+    for (int i = 0; i < length; ++i) sum += many[i];
+    x[threadIdx.x] = sum;
+}
 __global__ void waits_for_all() { cooperative_groups::this_grid().sync(); }
+
+// Runs a kernel that only reads for a long time.
+void reads_long(int *x) {
+    constexpr int kLength = 2700000;
+    int *many;
+    cudaMalloc(&many, kLength * sizeof(int));
+    cudaMemset(many, 0, kLength * sizeof(int));
+    sums_up<<<1, 16>>>(many, kLength, x);
+    cudaFree(many);
+}
 
 // Frees what cannot be freed, and copies what reaches too far.
 void frees_and_copies(int wanted, int *x, int *host) {
@@ -146,6 +161,7 @@ int main(int argc, char **argv) {
     if (wanted == 36) of_host = both.b;                          // own pair
     if (wanted == 37) bad_shuffle<<<1, 40>>>(x);
     if (wanted == 39) long_but_finite<<<1, 16>>>(x);
+    if (wanted == 41) reads_long(x);
     if (wanted == 38) cudaMemcpyToSymbol(total, &of_host, 4);
     for (int i = 0; wanted == 40 && i < 2; ++i) {
         outside<<<1, 64>>>(x);
