@@ -9,6 +9,9 @@ the compiled library.
 from __future__ import annotations
 
 import ctypes
+import os
+import shutil
+import subprocess
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -50,10 +53,31 @@ def _lines_of(file: str) -> list[str]:
 
 def line_at(library: Path, address: int) -> Line | None:
     """Returns the source line of the instruction at an address in a library. Returns None if the line is
-    unknown."""
+    unknown.
+
+    If the compiler has inlined a function of the emulator's headers, this is the line that calls it.
+    """
     addresses, lines = _table(library)
     place = bisect_right(addresses, address) - 1
-    return lines[place] if place >= 0 else None
+    line = lines[place] if place >= 0 else None
+    return _caller(library, address) or line if line and line.file.startswith(_HEADERS) else line
+
+
+_HEADERS = f"{Path(__file__).resolve().parent / 'include'}{os.sep}"
+
+
+@cache
+def _caller(library: Path, address: int) -> Line | None:
+    """Returns the innermost line outside of the emulator's headers into which the compiler has inlined the
+    instruction at an address. Returns None if there is no such line, or if ``addr2line`` is not installed."""
+    tool = shutil.which("addr2line")
+    if tool is None:
+        return None
+    command = [tool, "-i", "-e", str(library), hex(address)]
+    frames = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    places = (frame.partition(" (")[0].rpartition(":") for frame in frames)
+    own = (Line(file, int(number)) for file, _, number in places if number.isdigit())
+    return next((line for line in own if not line.file.startswith(_HEADERS)), None)
 
 
 @cache

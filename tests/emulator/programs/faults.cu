@@ -1,5 +1,6 @@
 // One fault each, chosen by its number.
 #include <cooperative_groups.h>
+#include <cuda_fp16.h>
 #include <cstdio>
 #include <cstdlib>
 
@@ -112,6 +113,9 @@ __global__ void sums_up(const int *many, int length, int *x) {
     for (int i = 0; i < length; ++i) sum += many[i];
     x[threadIdx.x] = sum;
 }
+__global__ void converts(const __half *halves, int *x) {
+    x[0] = static_cast<int>(static_cast<float>(halves[0]));  // unwritten half
+}
 __global__ void waits_for_all() { cooperative_groups::this_grid().sync(); }
 
 // Runs a kernel that only reads for a long time.
@@ -122,6 +126,13 @@ void reads_long(int *x) {
     cudaMemset(many, 0, kLength * sizeof(int));
     sums_up<<<1, 16>>>(many, kLength, x);
     cudaFree(many);
+}
+
+void converts_unwritten(int *x) {
+    __half *halves;
+    cudaMalloc(&halves, 2);
+    converts<<<1, 1>>>(halves, x);
+    cudaFree(halves);
 }
 
 // Frees what cannot be freed, and copies what reaches too far.
@@ -162,6 +173,7 @@ int main(int argc, char **argv) {
     if (wanted == 37) bad_shuffle<<<1, 40>>>(x);
     if (wanted == 39) long_but_finite<<<1, 16>>>(x);
     if (wanted == 41) reads_long(x);
+    if (wanted == 42) converts_unwritten(x);
     if (wanted == 38) cudaMemcpyToSymbol(total, &of_host, 4);
     for (int i = 0; wanted == 40 && i < 2; ++i) {
         outside<<<1, 64>>>(x);
