@@ -90,6 +90,14 @@ def test_thrust_shares_memory_with_kernels(capfd: pytest.CaptureFixture[str]) ->
     assert "vectors of thrust are neither watched nor counted" in capfd.readouterr().err
 
 
+def test_thrust_may_use_memory_of_the_device() -> None:
+    if not cccl_options():
+        pytest.skip("the headers of nvidia-cuda-cccl are not installed")
+    with built([PROGRAMS / "thrust_pointers.cu"], (), "watched") as program:
+        report = run(program, [], 1, quiet=True, stop=False)
+    assert (report.status, report.all_findings()) == (0, [])
+
+
 @pytest.mark.parametrize("header", ["sort.h", "iterator/transform_iterator.h"])
 def test_headers_of_thrust_include_what_older_versions_included(tmp_path: Path, header: str) -> None:
     if not cccl_options():

@@ -364,6 +364,10 @@ void report_host_access(const char* address, size_t bytes, Act act, Scope scope,
     }
     if (!device.memory.has(address)) return device.machine.watch->touch_by_host(address, bytes, act, scope, {"", {}, site, false});
     bool freed = device.machine.buffers.at(address).second == nullptr;
+    if (!device.machine.watch->streams.checks_host && !freed) {
+        if (act != Act::read) device.machine.buffers.set_written(address, bytes);
+        return;
+    }
     std::string what = act == Act::read ? "reads" : "writes";
     device.find("host access", "the host " + what + (freed ? " memory of the device where no buffer is" : " memory of the device"), {}, site);
 }

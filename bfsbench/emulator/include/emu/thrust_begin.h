@@ -1,5 +1,6 @@
 // A program that detects races or counts memory accesses includes thrust_begin.h before the headers of the
-// Thrust library. Then malloc in these headers returns managed memory, which kernels can also use.
+// Thrust library. Then malloc in these headers returns managed memory, which kernels can also use. The macro
+// memmove stays, because thrust copies with it.
 #if defined(EMU_WATCH) && defined(EMU_PROGRAM)
 #pragma push_macro("malloc")
 #undef malloc
@@ -10,8 +11,6 @@ inline const bool emu_thrust_runs_on_host = emu::forget_host_accesses();
 #endif
 #pragma push_macro("memcpy")
 #undef memcpy
-#pragma push_macro("memmove")
-#undef memmove
 #pragma push_macro("memset")
 #undef memset
 #endif
