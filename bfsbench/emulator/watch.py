@@ -121,15 +121,8 @@ ACTS = ("read", "write", "update")
 _SCOPES = ("plain", "block's atomic", "atomic", "volatile")
 _FAULTS = (
     *("race", "out of bounds", "use after free", "uninitialised read", "lost launch", "endless"),
-    *("misaligned access", "stale read", "wrong mask", "bad shuffle", "divergent barrier"),
+    *("misaligned access", "stale read", "wrong mask", "bad shuffle"),
 )
-_CALLS = {
-    "lost launch": "launch",
-    "wrong mask": "warp collective",
-    "bad shuffle": "shuffle",
-    "divergent barrier": "wait",
-}
-"""What a thread does in a fault that is no memory access, by the kind of fault."""
 _SPACES = ("buffer", "shared memory", "__device__ variables", "no buffer", "array")
 
 
@@ -209,15 +202,13 @@ class Finding:
       if no thread accesses memory.
     - ``wrong mask``: A lane calls a warp function with a mask that does not contain the lane itself.
     - ``bad shuffle``: A lane reads from a lane that is not in the mask, has ended or does not exist.
-    - ``divergent barrier``: Threads of a block wait at two different barriers of the source.
     """
     kernel: str
     where: str
     """A text that names the element and the size of the buffer, or describes other memory."""
     actor: Actor
     other: Actor | None
-    """The second access of a race, the store that a stale read does not see, or the thread that waits at the
-    second barrier of a divergent barrier. None for other faults."""
+    """The second access of a race, or the store that a stale read does not see. None for other faults."""
     count: int
     """How often the fault occurred at these source lines."""
 
@@ -413,13 +404,13 @@ def _phase(number: int) -> int | None:
 def _finding(values: Sequence[str], line: Callable[[int], Line | None]) -> Finding:
     fault_number, space_number, *actors = map(int, values[:12])
     size, element, offset, times = map(int, values[12:16])
-    kernel, array, *places = values[16:]
+    kernel, array, file, number = values[16:]
     fault, space = _FAULTS[fault_number], _SPACES[space_number]
     is_loop = fault == "endless" and space == "no buffer"
 
-    def actor(place: Sequence[str], site: int, act: int, scope: int, block: int, thread: int) -> Actor:
-        file, number = place
-        what = "loop" if is_loop else _CALLS.get(fault, f"{_SCOPES[scope]} {ACTS[act]}")
+    def actor(site: int, act: int, scope: int, block: int, thread: int) -> Actor:
+        own = {"lost launch": "launch", "wrong mask": "warp collective", "bad shuffle": "shuffle"}
+        what = "loop" if is_loop else own.get(fault, f"{_SCOPES[scope]} {ACTS[act]}")
         return Actor(what, block, thread, Line(file, int(number)) if file else line(site))
 
     where = f"element {offset // element} of a buffer of {size // element} elements of {element} bytes"
@@ -431,8 +422,6 @@ def _finding(values: Sequence[str], line: Callable[[int], Line | None]) -> Findi
         where = "a mask that lacks its own lane"
     elif fault == "bad shuffle":
         where = "a lane that takes no part"
-    elif fault == "divergent barrier":
-        where = "a block whose threads wait at two different barriers"
     elif is_loop:
         where = "a loop without memory accesses"
     elif space == "array":
@@ -442,5 +431,5 @@ def _finding(values: Sequence[str], line: Callable[[int], Line | None]) -> Findi
         where = f"address {offset:#x}, which is in no buffer of the device ({null})"
     elif space != "buffer":
         where = f"byte {offset} of {space}"
-    other = actor(places[2:], *actors[5:]) if actors[5] or places[2] else None
-    return Finding(fault, kernel, where, actor(places[:2], *actors[:5]), other, times)
+    other = actor(*actors[5:]) if actors[5] else None
+    return Finding(fault, kernel, where, actor(*actors[:5]), other, times)

@@ -272,18 +272,6 @@ def test_each_fault_is_found_at_its_line(faults: Path) -> None:
     assert subprocess.run([str(faults), "9"], capture_output=True, check=False).returncode == 5
 
 
-def test_launches_after_a_fault_are_checked(faults: Path) -> None:
-    """Every launch runs twice, so later launches run even if a fault has been found before."""
-    found = [run(faults, ["40"], seed, quiet=True, stop=False) for seed in range(1, 6)]
-    for report in found:
-        assert report.failures == []
-        lines = {one.fault: {line and line.number for line in one.lines} for one in report.all_findings()}
-        assert lines["divergent barrier"] == {line_of("first barrier"), line_of("second barrier")}
-        assert lines["race"] == {line_of("race")}
-        assert {one.fault: one.count for one in report.findings}["divergent barrier"] >= 4
-        assert set(lines) == {"out of bounds", "divergent barrier", "race"}
-
-
 @pytest.mark.parametrize(("fault", "number"), [(10, SIGSEGV), (11, SIGABRT), (12, SIGSEGV)])
 def test_a_program_that_a_signal_kills_still_reports(faults: Path, fault: int, number: int) -> None:
     report = run(faults, [str(fault)], 1, quiet=True, stop=False)

@@ -10,16 +10,14 @@ namespace emu {
 
 namespace {
 
-// Reports a divergent barrier if a thread of the block waits at another barrier of the source. A GPU lets such
-// threads meet. So the launch continues, if it continues after faults.
 void require_same_barrier(const ResidentBlock& block, Wait where, CallSite from) {
     const ThreadSet& waiting = block.waiting(where);
     if (waiting.count() == 0) return;
-    const Fiber& other = block.fibers[waiting.next_from(0)];
-    if (same_place(other.waits_from, from)) return;
-    if (watching && watching->goes_on) return watching->report_barrier(from, other, other.waits_from);
-    fail("divergent barrier: it waits at %s, others of its block at %s", to_string(from).c_str(),
-         to_string(other.waits_from).c_str());
+    const CallSite& other = block.fibers[waiting.next_from(0)].waits_from;
+    if (!same_place(other, from)) {
+        fail("divergent barrier: it waits at %s, others of its block at %s", to_string(from).c_str(),
+             to_string(other).c_str());
+    }
 }
 
 // Empties the first-level cache that the emulator assumes for the block's multiprocessor. The block has

@@ -192,7 +192,7 @@ cudaError_t ProgramDevice::launch(const Kernel& kernel, const LaunchShape& shape
         unasked_kernel_ = kernel.name;
         return note(why);
     }
-    uint64_t before = machine.watch ? machine.watch->ended : 0;
+    size_t before = machine.watch ? machine.watch->findings().size() : 0;
     std::unique_lock<std::mutex> working(working_, std::defer_lock);
     if (machine.watch) {
         working.lock();
@@ -203,7 +203,7 @@ cudaError_t ProgramDevice::launch(const Kernel& kernel, const LaunchShape& shape
     std::string failure = machine.launch(kernel, wanted, arguments);
     if (failure.empty()) return cudaSuccess;
     say(failure);
-    bool went_on = machine.watch && machine.watch->goes_on && machine.watch->ended > before;
+    bool went_on = machine.watch && machine.watch->goes_on && machine.watch->findings().size() > before;
     if (machine.watch && !went_on) failures_.push_back(failure);
     // The emulator continues after a fault, so that it finds later faults, too.
     if (went_on) return cudaSuccess;

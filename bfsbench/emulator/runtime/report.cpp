@@ -19,9 +19,8 @@ void write_findings(FILE* file, const Machine& machine, Place place) {
         write_actor(file, found.actor, place);
         write_actor(file, found.other, place);
         const char* array = found.space == static_cast<int>(Space::array) ? found.begin : "";
-        fprintf(file, "\t%" PRIu64 "\t%" PRIu64 "\t%" PRId64 "\t%" PRIu64 "\t%s\t%s\t%s\t%d\t%s\t%d\n", found.bytes, found.element, found.offset,
-                found.count, found.kernel, array, found.from.file ? found.from.file : "", found.from.line,
-                found.other_from.file ? found.other_from.file : "", found.other_from.line);
+        fprintf(file, "\t%" PRIu64 "\t%" PRIu64 "\t%" PRId64 "\t%" PRIu64 "\t%s\t%s\t%s\t%d\n", found.bytes, found.element, found.offset,
+                found.count, found.kernel, array, found.file ? found.file : "", found.line);
     }
 }
 

@@ -149,7 +149,6 @@ void Watch::report_endless(const void* site) {
     if (left == 4 && !is_known(Fault::endless, now, nullptr)) {
         report(Fault::endless, {}, nullptr, here(), now, nullptr);
     }
-    ++ended;
     fail("the launch has no end: threads still run after %" PRId64 " steps", looks_ * kStepsBetweenLooks);
 }
 
@@ -172,21 +171,8 @@ void Watch::report_lane(Fault fault, CallSite from) {
     Past now(0, sites_.at(from.file + from.line).number, Act::update, Scope::none);
     if (is_known(fault, now, nullptr)) return;
     report(fault, {}, nullptr, here(), now, nullptr);
-    findings_.back().from = from;
-}
-
-void Watch::report_barrier(CallSite from, const Thread& other, CallSite other_from) {
-    // The order in which threads reach the two barriers does not matter.
-    Past here_now(0, sites_.at(from.file + from.line).number, Act::update, Scope::none);
-    Past there(0, sites_.at(other_from.file + other_from.line).number, Act::update, Scope::none);
-    bool swapped = there.site() < here_now.site();
-    const Past &first = swapped ? there : here_now, &second = swapped ? here_now : there;
-    if (is_known(Fault::barrier, first, &second)) return;
-    report(Fault::barrier, {}, nullptr, here(), here_now, nullptr);
-    Finding& found = findings_.back();
-    found.other = {nullptr, static_cast<int>(Act::update), 0, found.actor.block, other.rank};
-    found.from = from;
-    found.other_from = other_from;
+    findings_.back().file = from.file;
+    findings_.back().line = from.line;
 }
 
 void Watch::report_misaligned(const char* address, Act act, const void* site) {
@@ -438,7 +424,7 @@ void Watch::report(Fault fault, const Place& place, const char* address, const T
     Actor first = actor(now, linear(thread.block->index, thread.block->grid), thread.rank), second{};
     if (other) second = actor(*other, clocks.index_of_block(*other), clocks.instant(*other).thread);
     findings_.push_back({static_cast<int>(fault), static_cast<int>(place.space), first, second, place.begin,
-                         place.bytes, place.element, address - place.begin, 1, grid_->kernel.name, {}, {}});
+                         place.bytes, place.element, address - place.begin, 1, grid_->kernel.name, nullptr, 0});
 }
 
 // Reports an access outside of all valid memory, and ends the accessing thread. The access is not executed.

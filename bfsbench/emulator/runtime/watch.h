@@ -22,7 +22,7 @@ namespace emu {
 
 struct ChildLaunch;
 
-enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, lost_launch, endless, misaligned, stale, mask, shuffle, barrier };
+enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, lost_launch, endless, misaligned, stale, mask, shuffle };
 // The kind of memory that an access touches: a buffer, the shared memory of a block, the variables of a
 // kernel library, or none of these. `array` stands for an array of which only the type and the index are
 // known.
@@ -49,9 +49,8 @@ struct Finding {
     int64_t offset;
     uint64_t count;  // number of times that this fault was found at this instruction or these two instructions
     const char* kernel;
-    // The source lines of a wrong mask, of a bad shuffle, or of the two barriers of a divergent barrier. The files
-    // are null for other faults.
-    CallSite from, other_from;
+    const char* file;  // source file of a wrong mask or a bad shuffle; null for other faults
+    int line;
 };
 struct Record {
     const char* kernel;
@@ -75,8 +74,6 @@ class Watch {
     Streams streams;
     bool goes_on = false;  // true if a fault ends only its thread, and not the launch
     bool allows_long_launches = false;  // true if a launch may run long while its threads make progress
-    // The number of threads and launches that faults have ended, after these faults were reported.
-    uint64_t ended = 0;
 
     // Begins a launch. `child` is null if the host launches the kernel.
     void begin_launch(const Grid& grid, const ChildLaunch* child);
@@ -113,9 +110,6 @@ class Watch {
     // a source that takes no part (Fault::shuffle).
     void report_index(const char* array, int64_t index, const void* site, Act act);
     void report_lane(Fault fault, CallSite from);
-    // Reports that the current thread waits at the barrier `from`, while another thread of its block waits at
-    // the barrier `other_from`.
-    void report_barrier(CallSite from, const Thread& other, CallSite other_from);
     void report_misaligned(const char* address, Act act, const void* site);
 
     // Ends the launch with an error if it has run too long. Reports what its threads access. The emulator calls

@@ -63,7 +63,6 @@ void fail_thread(const char* format, ...) {
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     if (!watching || !watching->goes_on) fail("%s", text);
-    ++watching->ended;
     worker->grid->note(place_of(*worker->grid, *current) + text);
     worker->end_early(current_fiber());
 }

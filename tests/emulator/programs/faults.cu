@@ -30,14 +30,6 @@ __global__ void computes(unsigned y, int *x) {
     while (y != 0) y = y * 2 + 1;  // computes
     x[0] = y;
 }
-__global__ void divergent(int *x) {
-    if (threadIdx.x < 40) {
-        __syncthreads();  // first barrier
-    } else {
-        __syncthreads();  // second barrier
-    }
-    if (threadIdx.x == 0 && blockIdx.x == 0) x[0] = 1;
-}
 __global__ void surface_by_elements(cudaSurfaceObject_t surface) {
     surf2Dwrite(1.0f, surface, 4 * threadIdx.x, 0);  // beyond the row
 }
@@ -175,11 +167,6 @@ int main(int argc, char **argv) {
     if (wanted == 41) reads_long(x);
     if (wanted == 42) converts_unwritten(x);
     if (wanted == 38) cudaMemcpyToSymbol(total, &of_host, 4);
-    for (int i = 0; wanted == 40 && i < 2; ++i) {
-        outside<<<1, 64>>>(x);
-        divergent<<<2, 64>>>(x);
-        race<<<1, 64>>>(x);
-    }
     if (wanted >= 27 && wanted < 34) frees_and_copies(wanted, x, host);
     if (wanted == 34) waits_for_all<<<2, 32>>>();
     if (wanted >= 17 && wanted < 27) textures(wanted, reinterpret_cast<float *>(x));
