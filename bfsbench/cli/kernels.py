@@ -36,6 +36,7 @@ from bfsbench.cli.options import (
     rendered,
     variants_of,
 )
+from bfsbench.emulator import ENDING_LAUNCH
 from bfsbench.emulator.program_run import built, check_program, run
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import GraphName, load_parsed
@@ -226,11 +227,17 @@ def _check_program(program: Program, seeds: int, stop: bool, as_json: bool, beni
                 click.echo(f"        {line}: {line.text()}")
     for message, times in runs.failures.items():
         click.echo(f"  {message} [{times} of {seeds} runs]")
+    if runs.failures or any(one.fault in ENDING_LAUNCH for one, _ in undeclared):
+        click.echo(_ON_ENDED_LAUNCHES)
     if any(one.fault == "race" for one, _ in undeclared):
         click.echo(_ON_RACES)
     return runs.clean
 
 
+_ON_ENDED_LAUNCHES = (
+    "  A launch ends at a fault such as a divergent barrier or a failed assertion. "
+    "The rest of this launch was not checked."
+)
 _ON_RACES = "  To declare a race that does no harm, write '// benign race: REASON' on the line of the store."
 
 

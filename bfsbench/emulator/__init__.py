@@ -21,10 +21,20 @@ from bfsbench.emulator.device import (
     Module,
     Signal,
 )
-from bfsbench.emulator.watch import DECLARATIONS, Access, Actor, Count, Finding, Line, PhaseCount
+from bfsbench.emulator.watch import (
+    DECLARATIONS,
+    ENDING_LAUNCH,
+    Access,
+    Actor,
+    Count,
+    Finding,
+    Line,
+    PhaseCount,
+)
 
 __all__ = [
     "DECLARATIONS",
+    "ENDING_LAUNCH",
     "WARP_SIZE",
     "Access",
     "Actor",

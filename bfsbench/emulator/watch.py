@@ -123,6 +123,8 @@ _FAULTS = (
     *("race", "out of bounds", "use after free", "uninitialised read", "lost launch", "endless"),
     *("misaligned access", "stale read", "wrong mask", "bad shuffle"),
 )
+ENDING_LAUNCH = frozenset({"endless"})
+"""Kinds of faults that end a launch."""
 _SPACES = ("buffer", "shared memory", "__device__ variables", "no buffer", "array")
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from bfsbench.backends.cpu import CpuDevice
 from bfsbench.bench.child import in_child
 from bfsbench.bench.plan import Axes, blocks_of, knob_settings
-from bfsbench.emulator import DECLARATIONS, Finding, Line
+from bfsbench.emulator import DECLARATIONS, ENDING_LAUNCH, Finding, Line
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import GraphName, load_parsed, resolve
 from bfsbench.programs import DeviceGraph, KernelProgram, KernelSetup, KnobValue, Variant
@@ -63,7 +63,7 @@ def most_launches(graph: Graph) -> int:
     return LAUNCHES_BESIDES + LAUNCHES_A_VERTEX * graph.num_vertices
 
 
-ENDING = frozenset({"out of bounds", "use after free", "misaligned access", "endless"})
+ENDING = ENDING_LAUNCH | {"out of bounds", "use after free", "misaligned access"}
 """Kinds of faults that end a run. The error that ends the run is not reported as a separate failure."""
 
 FOUND = ("variant", "fault", "kernel", "where", "line", "other_line", "benign", "runs", "of_runs")

@@ -306,6 +306,24 @@ def test_a_destroyed_texture_is_refused(faults: Path) -> None:
     assert failure.endswith("tex2D: the object is destroyed")
 
 
+@pytest.mark.parametrize("stop", [False, True])
+def test_launches_after_a_fault_are_checked(stop: bool) -> None:
+    with built([PROGRAMS / "three_launches.cu"], (), "watched") as program:
+        for seed in (1, 2, 3):
+            report = run(program, [], seed, quiet=True, stop=stop)
+            assert report.status == 0
+            assert "out of bounds" in {one.fault for one in report.findings}
+            assert any("assertion" in failure for failure in report.failures)
+            assert not any("illegal" in failure for failure in report.failures)
+
+
+def test_check_says_that_the_rest_of_an_ended_launch_is_unchecked() -> None:
+    program = str(PROGRAMS / "three_launches.cu")
+    checked = CliRunner().invoke(main, ["check", program, "--seeds", "1"])
+    assert "The rest of this launch was not checked." in checked.stdout
+    assert checked.exit_code == 1
+
+
 def test_failures_that_differ_in_their_threads_are_one() -> None:
     runs = Runs()
     for thread in (3, 17):

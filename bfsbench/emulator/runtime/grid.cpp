@@ -66,7 +66,7 @@ bool Grid::wait_for_work(Worker& worker) {
     for (;;) {
         if (deadlock_) {
             std::string report = deadlock_report(worker);
-            if (!report.empty()) record(report);
+            if (!report.empty()) record(report, false);
         }
         if (aborted()) return false;
         if (can_start() || worker.released()) return true;
@@ -92,18 +92,23 @@ std::string Grid::deadlock_report(const Worker& worker) const {
            std::to_string(max_resident_) + " of them at once";
 }
 
-void Grid::abort(const std::string& message) {
+void Grid::abort(const std::string& message, bool is_found) {
     std::lock_guard<std::mutex> lock(mutex_);
-    record(message);
+    record(message, is_found);
 }
 
 void Grid::note(const std::string& message) {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (error_.empty()) error_ = message;
+    if (!error_.empty()) return;
+    error_ = message;
+    is_found_ = true;
 }
 
-void Grid::record(const std::string& message) {
-    if (error_.empty()) error_ = message;
+void Grid::record(const std::string& message, bool is_found) {
+    if (!aborted()) {
+        error_ = message;
+        is_found_ = is_found;
+    }
     aborted_.store(true, std::memory_order_relaxed);
     changed();
 }

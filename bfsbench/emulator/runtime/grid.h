@@ -59,19 +59,22 @@ class Grid {
     // or if the grid is aborted. If all workers wait for each other, the function aborts the grid.
     bool wait_for_work(Worker& worker);
 
-    // Ends the grid early. error() then returns the message of the first failure.
-    void abort(const std::string& message);
-    // Keeps the message if it is the grid's first error. The grid continues.
+    // Ends the grid early. error() then returns the message of the first call. `is_found` says whether the
+    // findings contain the fault.
+    void abort(const std::string& message, bool is_found = false);
+    // Keeps the message of a fault in the findings, if it is the grid's first error. The grid continues.
     void note(const std::string& message);
     bool aborted() const { return aborted_.load(std::memory_order_relaxed); }
     const std::string& error() const { return error_; }
+    // Returns whether the findings contain the fault of error().
+    bool error_is_found() const { return is_found_; }
 
   private:
     bool can_start() const {
         return next_ < clusters_ && in_progress_ + volume(kernel.cluster) <= max_resident_;
     }
     void changed();
-    void record(const std::string& message);
+    void record(const std::string& message, bool is_found);
     std::string deadlock_report(const Worker& worker) const;
 
     const unsigned max_resident_, clusters_;
@@ -87,6 +90,7 @@ class Grid {
     std::atomic<unsigned> phase_{0};
     std::atomic<bool> aborted_{false};
     std::string error_;
+    bool is_found_ = false;
 };
 
 }  // namespace emu

@@ -103,7 +103,7 @@ static void on_deadly_signal(int number, siginfo_t*, [[maybe_unused]] void* cont
 #ifdef __x86_64__
     site = reinterpret_cast<const char*>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]) + 1;
 #endif
-    finish(128 + number, std::string("a signal kills the program: ") + strsignal(number), site);
+    finish(128 + number, std::string("a signal kills the program: ") + strsignal(number) + "; the rest of the program did not run", site);
     raise(number);
 }
 
@@ -192,7 +192,6 @@ cudaError_t ProgramDevice::launch(const Kernel& kernel, const LaunchShape& shape
         unasked_kernel_ = kernel.name;
         return note(why);
     }
-    size_t before = machine.watch ? machine.watch->findings().size() : 0;
     std::unique_lock<std::mutex> working(working_, std::defer_lock);
     if (machine.watch) {
         working.lock();
@@ -203,10 +202,11 @@ cudaError_t ProgramDevice::launch(const Kernel& kernel, const LaunchShape& shape
     std::string failure = machine.launch(kernel, wanted, arguments);
     if (failure.empty()) return cudaSuccess;
     say(failure);
-    bool went_on = machine.watch && machine.watch->goes_on && machine.watch->findings().size() > before;
-    if (machine.watch && !went_on) failures_.push_back(failure);
-    // The emulator continues after a fault, so that it finds later faults, too.
-    if (went_on) return cudaSuccess;
+    // A watched program continues after a fault, so that its later launches are checked, too.
+    if (machine.watch) {
+        if (!machine.watch->has_error()) failures_.push_back(failure);
+        return cudaSuccess;
+    }
     sticky = kind_of(failure);
     return note(sticky);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -70,6 +71,7 @@ void Watch::begin_launch(const Grid& grid, const ChildLaunch* child) {
 void Watch::end_launch() {
     complete_record();
     steps_left = 0;
+    has_error_ = grid_->error_is_found();
     grid_ = nullptr;
 }
 
@@ -149,7 +151,9 @@ void Watch::report_endless(const void* site) {
     if (left == 4 && !is_known(Fault::endless, now, nullptr)) {
         report(Fault::endless, {}, nullptr, here(), now, nullptr);
     }
-    fail("the launch has no end: threads still run after %" PRId64 " steps", looks_ * kStepsBetweenLooks);
+    char text[80];
+    snprintf(text, sizeof text, "the launch has no end: threads still run after %" PRId64 " steps", looks_ * kStepsBetweenLooks);
+    emu::end_launch(text, true);
 }
 
 void Watch::lose_launch(const Thread& thread) {

@@ -78,6 +78,8 @@ class Watch {
     // Begins a launch. `child` is null if the host launches the kernel.
     void begin_launch(const Grid& grid, const ChildLaunch* child);
     void end_launch();
+    // Returns whether findings() contains the fault that gave the last launch its error.
+    bool has_error() const { return has_error_; }
     void begin_block(ResidentBlock& block);
 
     // Checks a read of whole words by the current thread in the common case. Returns false and changes
@@ -178,7 +180,7 @@ class Watch {
     const Grid* grid_ = nullptr;
     unsigned launch_ = 0;
     Moment launch_began_ = 0;
-    bool recording_ = false, incomplete_ = false;
+    bool recording_ = false, incomplete_ = false, has_error_ = false;
     // True if a thread has made a plain store, or a look has seen a thread access new memory.
     bool progress_ = false;
     int looks_ = 0;  // number of looks at the running launch

@@ -56,13 +56,18 @@ std::string place_of(const Grid& grid, const Thread& thread) {
     return text;
 }
 
+void end_launch(const char* text, bool is_found) {
+    worker->grid->abort(place_of(*worker->grid, *current) + text, is_found);
+    worker->abandon();
+}
+
 void fail_thread(const char* format, ...) {
     char text[512];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (!watching || !watching->goes_on) fail("%s", text);
+    if (!watching || !watching->goes_on) end_launch(text, watching != nullptr);
     worker->grid->note(place_of(*worker->grid, *current) + text);
     worker->end_early(current_fiber());
 }
@@ -77,8 +82,7 @@ void fail(const char* format, ...) {
         fprintf(stderr, "%s\n", text);
         ::abort();
     }
-    worker->grid->abort(place_of(*worker->grid, *current) + text);
-    worker->abandon();
+    end_launch(text, false);
 }
 
 void give_way() { worker->give_way(current_fiber()); }
@@ -223,11 +227,10 @@ void Worker::abandon() {
 void Worker::end_early(Fiber& fiber) {
     char* stack = std::exchange(fiber.stack, nullptr);
     end(fiber);
-    Fiber* to = pick(block_of(fiber));
-    stacks_.give(stack);  // no thread takes the stack before the switch
-    Context nowhere;
-    go(&nowhere, to);
-    __builtin_unreachable();
+    // The worker's loop continues, because it has a stack of its own. A thread that begins could take this
+    // stack and overwrite the running function's part.
+    stacks_.give(stack);
+    abandon();
 }
 
 void Worker::run(Grid& launched) {

@@ -111,6 +111,10 @@ void set_current(Fiber* fiber);
 // after faults.
 [[noreturn]] void fail_thread(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
+// Ends the launch with an error message about the current CUDA thread. `is_found` says whether the findings
+// contain the fault.
+[[noreturn]] void end_launch(const char* text, bool is_found);
+
 std::string place_of(const Grid& grid, const Thread& thread);
 
 }  // namespace emu
