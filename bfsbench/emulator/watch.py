@@ -122,8 +122,18 @@ _SCOPES = ("plain", "block's atomic", "atomic", "volatile")
 _FAULTS = (
     *("race", "out of bounds", "use after free", "uninitialised read", "lost launch", "endless"),
     *("misaligned access", "stale read", "wrong mask", "bad shuffle"),
+    *("divergent barrier", "mismatch of warp functions", "deadlock"),
 )
-ENDING_LAUNCH = frozenset({"endless"})
+_WORK = {
+    "lost launch": "launch",
+    "wrong mask": "warp collective",
+    "bad shuffle": "shuffle",
+    "divergent barrier": "wait",
+    "mismatch of warp functions": "warp function",
+    "deadlock": "wait",
+}
+"""What threads do in faults that are not accesses to memory."""
+ENDING_LAUNCH = frozenset({"endless", "divergent barrier", "mismatch of warp functions", "deadlock"})
 """Kinds of faults that end a launch."""
 _SPACES = ("buffer", "shared memory", "__device__ variables", "no buffer", "array")
 
@@ -204,13 +214,18 @@ class Finding:
       if no thread accesses memory.
     - ``wrong mask``: A lane calls a warp function with a mask that does not contain the lane itself.
     - ``bad shuffle``: A lane reads from a lane that is not in the mask, has ended or does not exist.
+    - ``divergent barrier``, ``mismatch of warp functions``: Two threads wait at different barriers, or lanes
+      call different warp functions with one mask.
+    - ``deadlock``: No thread of a block can continue.
     """
     kernel: str
     where: str
-    """A text that names the element and the size of the buffer, or describes other memory."""
+    """A text that names the element and the size of the buffer, or describes other memory. For a deadlock,
+    the text says where the threads of the block wait. The text is empty for other faults of barriers."""
     actor: Actor
     other: Actor | None
-    """The second access of a race, or the store that a stale read does not see. None for other faults."""
+    """The second access of a race, the store that a stale read does not see, or a thread that waits at
+    another line. None for other faults."""
     count: int
     """How often the fault occurred at these source lines."""
 
@@ -256,7 +271,7 @@ class Finding:
     def shown(self, how_often: str) -> Iterator[str]:
         """Yields the lines that show the finding on a terminal, with the source lines of its accesses.
         ``how_often`` is a text that says how often the fault occurred."""
-        yield f"  {self.fault} on {self.where}, kernel '{self.kernel}' [{how_often}]"
+        yield f"  {self.fault}{self._at}, kernel '{self.kernel}' [{how_often}]"
         for actor in filter(None, (self.actor, self.other)):
             yield f"    {actor}"
             if actor.line and actor.line.text():
@@ -264,7 +279,15 @@ class Finding:
 
     def __str__(self) -> str:
         others = f" and {self.other}" if self.other else ""
-        return f"{self.fault} in kernel '{self.kernel}' on {self.where}: {self.actor}{others}"
+        return f"{self.fault} in kernel '{self.kernel}'{self._at}: {self.actor}{others}"
+
+    @property
+    def _at(self) -> str:
+        return (
+            f" on {self.where}"
+            if self.where and self.fault != "deadlock"
+            else self.where and f": {self.where}"
+        )
 
 
 def access(native: NativeRecord, first: int, elements: Mapping[int, int], line: Line | None) -> Access:
@@ -404,16 +427,17 @@ def _phase(number: int) -> int | None:
 
 
 def _finding(values: Sequence[str], line: Callable[[int], Line | None]) -> Finding:
-    fault_number, space_number, *actors = map(int, values[:12])
-    size, element, offset, times = map(int, values[12:16])
-    kernel, array, file, number = values[16:]
+    fault_number, space_number = map(int, values[:2])
+    size, element, offset, times = map(int, values[16:20])
+    kernel, what = values[20:]
     fault, space = _FAULTS[fault_number], _SPACES[space_number]
     is_loop = fault == "endless" and space == "no buffer"
 
-    def actor(site: int, act: int, scope: int, block: int, thread: int) -> Actor:
-        own = {"lost launch": "launch", "wrong mask": "warp collective", "bad shuffle": "shuffle"}
-        what = "loop" if is_loop else own.get(fault, f"{_SCOPES[scope]} {ACTS[act]}")
-        return Actor(what, block, thread, Line(file, int(number)) if file else line(site))
+    def actor(fields: Sequence[str]) -> Actor:
+        site, act, scope, block, thread = map(int, fields[:5])
+        file, number = fields[5:]
+        did = "loop" if is_loop else _WORK.get(fault, f"{_SCOPES[scope]} {ACTS[act]}")
+        return Actor(did, block, thread, Line(file, int(number)) if file else line(site))
 
     where = f"element {offset // element} of a buffer of {size // element} elements of {element} bytes"
     if element == 1:
@@ -424,14 +448,16 @@ def _finding(values: Sequence[str], line: Callable[[int], Line | None]) -> Findi
         where = "a mask that lacks its own lane"
     elif fault == "bad shuffle":
         where = "a lane that takes no part"
+    elif fault in ENDING_LAUNCH - {"endless"}:
+        where = what
     elif is_loop:
         where = "a loop without memory accesses"
     elif space == "array":
-        where = f"index {offset} of an array of type {array}"
+        where = f"index {offset} of an array of type {what}"
     elif space == "no buffer":
         null = "a null pointer" if offset < _PAGE else "is it a pointer of the host?"
         where = f"address {offset:#x}, which is in no buffer of the device ({null})"
     elif space != "buffer":
         where = f"byte {offset} of {space}"
-    other = actor(*actors[5:]) if actors[5] else None
-    return Finding(fault, kernel, where, actor(*actors[:5]), other, times)
+    other = actor(values[9:16]) if int(values[9]) else None
+    return Finding(fault, kernel, where, actor(values[2:9]), other, times)

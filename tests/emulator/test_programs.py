@@ -19,6 +19,7 @@ from bfsbench.support.errors import ToolchainError, UsageError
 PROGRAMS = Path(__file__).parent / "programs"
 USUAL = ("-O3", "-std=c++17", "-arch=sm_60", "-Xcompiler", "-Wall", "--extended-lambda", "-lineinfo")
 FAULTS = PROGRAMS / "faults.cu"
+THREE_LAUNCHES = PROGRAMS / "three_launches.cu"
 
 
 def line_of(mark: str, file: Path = FAULTS) -> int:
@@ -308,18 +309,20 @@ def test_a_destroyed_texture_is_refused(faults: Path) -> None:
 
 @pytest.mark.parametrize("stop", [False, True])
 def test_launches_after_a_fault_are_checked(stop: bool) -> None:
-    with built([PROGRAMS / "three_launches.cu"], (), "watched") as program:
+    with built([THREE_LAUNCHES], (), "watched") as program:
         for seed in (1, 2, 3):
             report = run(program, [], seed, quiet=True, stop=stop)
             assert report.status == 0
-            assert "out of bounds" in {one.fault for one in report.findings}
+            divergent, outside = report.findings
+            assert (divergent.fault, outside.fault) == ("divergent barrier", "out of bounds")
+            places = [line and line.number for line in divergent.lines]
+            assert places == [line_of(half, THREE_LAUNCHES) for half in ("first half", "second half")]
             assert any("assertion" in failure for failure in report.failures)
             assert not any("illegal" in failure for failure in report.failures)
 
 
 def test_check_says_that_the_rest_of_an_ended_launch_is_unchecked() -> None:
-    program = str(PROGRAMS / "three_launches.cu")
-    checked = CliRunner().invoke(main, ["check", program, "--seeds", "1"])
+    checked = CliRunner().invoke(main, ["check", str(THREE_LAUNCHES), "--seeds", "1"])
     assert "The rest of this launch was not checked." in checked.stdout
     assert checked.exit_code == 1
 
@@ -327,9 +330,9 @@ def test_check_says_that_the_rest_of_an_ended_launch_is_unchecked() -> None:
 def test_failures_that_differ_in_their_threads_are_one() -> None:
     runs = Runs()
     for thread in (3, 17):
-        failure = f"kernel 'k', block (0,0,0), thread ({thread},0,0): divergent barrier: it waits at line 7"
+        failure = f"kernel 'k', block (0,0,0), thread ({thread},0,0): assertion failed, p.cu:7"
         runs.add(ProgramReport(failures=[failure]))
-    runs.add(ProgramReport(failures=["kernel 'k': divergent barrier: it waits at line 8"]))
+    runs.add(ProgramReport(failures=["kernel 'k': assertion failed, p.cu:8"]))
     assert list(runs.failures.values()) == [2, 1]
 
 

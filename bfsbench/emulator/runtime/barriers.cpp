@@ -13,11 +13,11 @@ namespace {
 void require_same_barrier(const ResidentBlock& block, Wait where, CallSite from) {
     const ThreadSet& waiting = block.waiting(where);
     if (waiting.count() == 0) return;
-    const CallSite& other = block.fibers[waiting.next_from(0)].waits_from;
-    if (!same_place(other, from)) {
-        fail("divergent barrier: it waits at %s, others of its block at %s", to_string(from).c_str(),
-             to_string(other).c_str());
-    }
+    const Fiber& other = block.fibers[waiting.next_from(0)];
+    if (same_place(other.waits_from, from)) return;
+    if (watching) watching->report_wait(Fault::barrier, here(), from, &other);
+    end_launch(watching != nullptr, "divergent barrier: it waits at %s, others of its block at %s", to_string(from).c_str(),
+               to_string(other.waits_from).c_str());
 }
 
 // Empties the first-level cache that the emulator assumes for the block's multiprocessor. The block has

@@ -79,13 +79,16 @@ bool complete(const Warp& warp, const LaneGroup& group) {
     return (group.mask & warp.present & ~(group.arrived | warp.exited)) == 0;
 }
 
-LaneGroup& join_group(Warp& warp, unsigned mask, Collective kind, CallSite from) {
+LaneGroup& join_group(ResidentBlock& block, unsigned index, unsigned mask, Collective kind, CallSite from) {
+    Warp& warp = block.warps[index];
     for (unsigned i = 0; i < warp.groups; ++i) {
         LaneGroup& group = warp.group[i];
         if (group.mask != mask) continue;
         if (group.kind == kind) return group;
-        fail("warp collective mismatch: lanes of mask 0x%08x call different functions, at %s and %s", mask,
-             to_string(from).c_str(), to_string(group.from).c_str());
+        const Fiber& other = block.fibers[index * kWarpSize + static_cast<unsigned>(__builtin_ctz(group.arrived))];
+        if (watching) watching->report_wait(Fault::mismatch, here(), from, &other);
+        end_launch(watching != nullptr, "warp collective mismatch: lanes of mask 0x%08x call different functions, at %s and %s", mask,
+                   to_string(from).c_str(), to_string(group.from).c_str());
     }
     warp.group[warp.groups] = {mask, 0, kind, from};
     return warp.group[warp.groups++];
@@ -133,7 +136,7 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSit
         refuse_source(from, source, why);
         source = kNobody;
     }
-    LaneGroup& group = join_group(warp, mask, kind, from);
+    LaneGroup& group = join_group(block, index, mask, kind, from);
     group.arrived |= 1u << lane;
     warp.deposit[lane] = value;
     warp.source[lane] = static_cast<unsigned char>(source);
@@ -144,6 +147,7 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSit
         block.release_lanes(index, others);
     } else {
         fiber.waits_at = Wait::warp;
+        fiber.waits_from = from;
         worker->suspend(fiber);
     }
     if (kind == Collective::shuffle && warp.source[lane] == kNobody) {

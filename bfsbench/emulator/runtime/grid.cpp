@@ -66,7 +66,7 @@ bool Grid::wait_for_work(Worker& worker) {
     for (;;) {
         if (deadlock_) {
             std::string report = deadlock_report(worker);
-            if (!report.empty()) record(report, false);
+            if (!report.empty()) record(report, watching != nullptr);
         }
         if (aborted()) return false;
         if (can_start() || worker.released()) return true;

@@ -7,7 +7,8 @@ namespace emu {
 namespace {
 
 void write_actor(FILE* file, const Actor& actor, Place place) {
-    fprintf(file, "\t%" PRIu64 "\t%d\t%d\t%u\t%u", place(actor.site), actor.act, actor.scope, actor.block, actor.thread);
+    fprintf(file, "\t%" PRIu64 "\t%d\t%d\t%u\t%u\t%s\t%d", place(actor.site), actor.act, actor.scope, actor.block, actor.thread,
+            actor.from.file ? actor.from.file : "", actor.from.line);
 }
 
 }  // namespace
@@ -18,9 +19,9 @@ void write_findings(FILE* file, const Machine& machine, Place place) {
         fprintf(file, "finding\t%d\t%d", found.fault, found.space);
         write_actor(file, found.actor, place);
         write_actor(file, found.other, place);
-        const char* array = found.space == static_cast<int>(Space::array) ? found.begin : "";
-        fprintf(file, "\t%" PRIu64 "\t%" PRIu64 "\t%" PRId64 "\t%" PRIu64 "\t%s\t%s\t%s\t%d\n", found.bytes, found.element, found.offset,
-                found.count, found.kernel, array, found.file ? found.file : "", found.line);
+        const char* what = found.space == static_cast<int>(Space::array) ? found.begin : found.waits.c_str();
+        fprintf(file, "\t%" PRIu64 "\t%" PRIu64 "\t%" PRId64 "\t%" PRIu64 "\t%s\t%s\n", found.bytes, found.element, found.offset,
+                found.count, found.kernel, what);
     }
 }
 

@@ -213,6 +213,14 @@ const Fiber* ResidentBlock::waiting_thread() const {
     return nullptr;
 }
 
+const Fiber* ResidentBlock::waiting_elsewhere(const Fiber& fiber) const {
+    for (unsigned i = 0; i < started; ++i) {
+        const Fiber& other = fibers[start_order[i]];
+        if (!other.exited && other.waits_at != Wait::none && !same_place(other.waits_from, fiber.waits_from)) return &other;
+    }
+    return nullptr;
+}
+
 // Returns a text for an error message. It tells how many threads, or which threads, have not arrived at a
 // barrier or warp function at which other threads wait.
 std::string ResidentBlock::describe_missing(Wait where) const {

@@ -188,6 +188,8 @@ struct ResidentBlock : Block {
     std::string describe_waits() const;
     // Returns one waiting thread, or null if no thread waits.
     const Fiber* waiting_thread() const;
+    // Returns a thread that waits at another source line than `fiber`, or null if there is none.
+    const Fiber* waiting_elsewhere(const Fiber& fiber) const;
 
   private:
     std::string describe_missing(Wait where) const;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cinttypes>
-#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -151,9 +150,7 @@ void Watch::report_endless(const void* site) {
     if (left == 4 && !is_known(Fault::endless, now, nullptr)) {
         report(Fault::endless, {}, nullptr, here(), now, nullptr);
     }
-    char text[80];
-    snprintf(text, sizeof text, "the launch has no end: threads still run after %" PRId64 " steps", looks_ * kStepsBetweenLooks);
-    emu::end_launch(text, true);
+    emu::end_launch(true, "the launch has no end: threads still run after %" PRId64 " steps", looks_ * kStepsBetweenLooks);
 }
 
 void Watch::lose_launch(const Thread& thread) {
@@ -171,12 +168,24 @@ void Watch::report_index(const char* array, int64_t index, const void* site, Act
 }
 
 void Watch::report_lane(Fault fault, CallSite from) {
-    // The sum of the file name's address and the line number identifies the line.
-    Past now(0, sites_.at(from.file + from.line).number, Act::update, Scope::none);
-    if (is_known(fault, now, nullptr)) return;
-    report(fault, {}, nullptr, here(), now, nullptr);
-    findings_.back().file = from.file;
-    findings_.back().line = from.line;
+    report_wait(fault, here(), from, nullptr);
+}
+
+void Watch::report_wait(Fault fault, const Fiber& fiber, CallSite from, const Fiber* other, const std::string& waits) {
+    // The sum of the file name's address and the line number identifies a line.
+    auto at = [&](CallSite place) { return Past(0, sites_.at(place.file + place.line).number, Act::update, Scope::none); };
+    auto actor = [&](const Fiber& of, CallSite place) {
+        return Actor{place.file + place.line, static_cast<int>(Act::update), static_cast<int>(Scope::none),
+                     linear(of.block->index, of.block->grid), of.rank, place};
+    };
+    Actor first = actor(fiber, from), second{};
+    if (other) second = actor(*other, other->waits_from);
+    // The order in which threads arrive depends on the schedule, so the earlier line comes first.
+    if (other && second.from.line < first.from.line) std::swap(first, second);
+    Past now = at(first.from), then = other ? at(second.from) : now;
+    if (is_known(fault, now, other ? &then : nullptr)) return;
+    findings_.push_back({static_cast<int>(fault), static_cast<int>(Space::nowhere), first, second, nullptr, 0, 1, 0, 1,
+                         grid_->kernel.name, waits});
 }
 
 void Watch::report_misaligned(const char* address, Act act, const void* site) {
@@ -428,7 +437,7 @@ void Watch::report(Fault fault, const Place& place, const char* address, const T
     Actor first = actor(now, linear(thread.block->index, thread.block->grid), thread.rank), second{};
     if (other) second = actor(*other, clocks.index_of_block(*other), clocks.instant(*other).thread);
     findings_.push_back({static_cast<int>(fault), static_cast<int>(place.space), first, second, place.begin,
-                         place.bytes, place.element, address - place.begin, 1, grid_->kernel.name, nullptr, 0});
+                         place.bytes, place.element, address - place.begin, 1, grid_->kernel.name, ""});
 }
 
 // Reports an access outside of all valid memory, and ends the accessing thread. The access is not executed.

@@ -22,7 +22,7 @@ namespace emu {
 
 struct ChildLaunch;
 
-enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, lost_launch, endless, misaligned, stale, mask, shuffle };
+enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, lost_launch, endless, misaligned, stale, mask, shuffle, barrier, mismatch, deadlock };
 // The kind of memory that an access touches: a buffer, the shared memory of a block, the variables of a
 // kernel library, or none of these. `array` stands for an array of which only the type and the index are
 // known.
@@ -34,11 +34,12 @@ struct Actor {
     const void* site;
     int act, scope;
     unsigned block, thread;
+    CallSite from{};  // source line of a barrier or warp function; its file is null for other accesses
 };
 struct Finding {
     int fault, space;
-    // `other` is the earlier access of a race, or the store to a word that __ldg reads. Its site is null if the
-    // fault has no second access.
+    // `other` is the earlier access of a race, the store to a word that __ldg reads, or a thread that waits
+    // elsewhere. Its site is null if the fault has no second access or thread.
     Actor actor, other;
     // Start of the buffer, shared memory or library that contains the address. For Space::array, the name of the
     // array's type.
@@ -49,8 +50,7 @@ struct Finding {
     int64_t offset;
     uint64_t count;  // number of times that this fault was found at this instruction or these two instructions
     const char* kernel;
-    const char* file;  // source file of a wrong mask or a bad shuffle; null for other faults
-    int line;
+    std::string waits;  // for a deadlock: where all threads of the block wait
 };
 struct Record {
     const char* kernel;
@@ -113,6 +113,9 @@ class Watch {
     void report_index(const char* array, int64_t index, const void* site, Act act);
     void report_lane(Fault fault, CallSite from);
     void report_misaligned(const char* address, Act act, const void* site);
+    // Reports that a thread waits, or calls a warp function, at `from` in vain. `other` waits elsewhere, or is
+    // null. `waits` says where the threads of the block wait.
+    void report_wait(Fault fault, const Fiber& fiber, CallSite from, const Fiber* other, const std::string& waits = "");
 
     // Ends the launch with an error if it has run too long. Reports what its threads access. The emulator calls
     // this function each time that the threads of a launch have entered kStepsBetweenLooks basic blocks.

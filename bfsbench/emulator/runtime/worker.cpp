@@ -56,7 +56,12 @@ std::string place_of(const Grid& grid, const Thread& thread) {
     return text;
 }
 
-void end_launch(const char* text, bool is_found) {
+void end_launch(bool is_found, const char* format, ...) {
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     worker->grid->abort(place_of(*worker->grid, *current) + text, is_found);
     worker->abandon();
 }
@@ -67,7 +72,7 @@ void fail_thread(const char* format, ...) {
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (!watching || !watching->goes_on) end_launch(text, watching != nullptr);
+    if (!watching || !watching->goes_on) end_launch(watching != nullptr, "%s", text);
     worker->grid->note(place_of(*worker->grid, *current) + text);
     worker->end_early(current_fiber());
 }
@@ -82,7 +87,7 @@ void fail(const char* format, ...) {
         fprintf(stderr, "%s\n", text);
         ::abort();
     }
-    end_launch(text, false);
+    end_launch(false, "%s", text);
 }
 
 void give_way() { worker->give_way(current_fiber()); }
@@ -257,10 +262,19 @@ void Worker::run(Grid& launched) {
     worker = nullptr;
 }
 
+// Returns a message about a block whose threads wait for ever. Reports the deadlock if the emulator checks
+// accesses.
+std::string Worker::describe_deadlock(const ResidentBlock& block) const {
+    const Fiber& fiber = *block.waiting_thread();
+    std::string waits = block.describe_waits();
+    if (machine.watch) machine.watch->report_wait(Fault::deadlock, fiber, fiber.waits_from, block.waiting_elsewhere(fiber), waits);
+    return place_of(*grid, fiber) + "deadlock: " + waits;
+}
+
 // Aborts the grid if the threads of a block wait only for each other, because they would wait for ever.
 void Worker::check_progress(const ResidentBlock& block) {
     if (block.waiting(Wait::grid).count() || block.waiting(Wait::cluster).count()) return;
-    grid->abort(place_of(*grid, *block.waiting_thread()) + "deadlock: " + block.describe_waits());
+    grid->abort(describe_deadlock(block), machine.watch != nullptr);
 }
 
 ResidentBlock* Worker::next_block() {
@@ -393,8 +407,7 @@ void Worker::drop_everything() {
 
 std::string Worker::describe_waits() const {
     for (const ResidentBlock* block : resident_) {
-        const Fiber* fiber = block->waiting_thread();
-        if (fiber) return place_of(*grid, *fiber) + "deadlock: " + block->describe_waits();
+        if (block->waiting_thread()) return describe_deadlock(*block);
     }
     return "";
 }

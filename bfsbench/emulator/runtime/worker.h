@@ -52,6 +52,7 @@ class Worker {
     bool idle() const { return resident_.empty(); }
     bool released() const;
     std::string describe_waits() const;
+    std::string describe_deadlock(const ResidentBlock& block) const;
     const std::vector<ResidentBlock*>& resident() const { return resident_; }
 
     size_t free_stacks() const { return stacks_.free(); }
@@ -113,7 +114,7 @@ void set_current(Fiber* fiber);
 
 // Ends the launch with an error message about the current CUDA thread. `is_found` says whether the findings
 // contain the fault.
-[[noreturn]] void end_launch(const char* text, bool is_found);
+[[noreturn]] void end_launch(bool is_found, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
 std::string place_of(const Grid& grid, const Thread& thread);
 
