@@ -414,13 +414,13 @@ def explain_command(
     device = read_ceilings(ceilings or H200_CEILINGS)
     if program := _program(variants, options, arguments):
         refuse_given("dataset", "source", "grid", "block", "preset", "out")
-        counted, failures = _count_program(program, seed, timeout)
+        counted, failure = _count_program(program, seed, timeout)
         if counted:
             _explain([counted], device, level, html, style)
         else:
             click.echo("the program has launched no kernel")
-        if failures:
-            raise KernelError("; ".join(failures))
+        if failure:
+            raise KernelError(failure)
         return
     if len(variants) == 1 and (exercise := hand_in(Path(variants[0]))):
         refuse_given("source", "grid", "block", "preset")
@@ -454,9 +454,10 @@ def _explain(
             click.echo(text)
 
 
-def _count_program(program: Program, seed: int, timeout: float) -> tuple[Counted | None, Sequence[str]]:
+def _count_program(program: Program, seed: int, timeout: float) -> tuple[Counted | None, str]:
     """Run a CUDA program whose memory accesses are counted. Returns its counters, or None if it has launched
-    no kernel. Also returns its failures. Raises KernelError if it has not ended after ``timeout`` seconds."""
+    no kernel. Also returns a message that says how it has failed. The message is empty if the program has
+    exit code 0 and no kernel failed. Raises KernelError if it has not ended after ``timeout`` seconds."""
     from bfsbench.tools.explain import of_program
 
     with (
@@ -465,9 +466,12 @@ def _count_program(program: Program, seed: int, timeout: float) -> tuple[Counted
     ):
         report = run(built_program, program.arguments, seed, quiet=False, stop=False, limit_s=timeout)
     click.echo()
+    failure = "; ".join(report.failures)
+    if not failure and report.status:
+        failure = f"the program's exit code is {report.status}, so the counters may lack some of its work"
     if not report.launches:
-        return None, report.failures
-    return of_program(program.sources[0].name, report.counts, report.launches), report.failures
+        return None, failure
+    return of_program(program.sources[0].name, report.counts, report.launches), failure
 
 
 @contextmanager

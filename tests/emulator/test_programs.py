@@ -349,9 +349,14 @@ def test_check_and_explain_take_programs() -> None:
     assert result["exit_codes"] == [5]
     assert [one["fault"] for one in result["findings"]] == ["bad copy"]
     explained = CliRunner().invoke(main, ["explain", str(FAULTS), "--", "9"], env={"COLUMNS": "200"})
-    assert explained.exit_code == 0
+    assert explained.exit_code == 1
+    assert "the program's exit code is 5" in explained.stderr
     assert "Prediction, not a measurement" in explained.output and "predicted" in explained.output
     assert "if (threadIdx.x < 16) x[threadIdx.x] = 1;" in explained.output
+    ended = CliRunner().invoke(main, ["explain", str(THREE_LAUNCHES)])
+    assert ended.exit_code == 1
+    assert "divergent barrier: it waits at line" in ended.stderr
+    assert "x[threadIdx.x] = 1;" in ended.stdout
     killed = CliRunner().invoke(main, ["explain", str(FAULTS), "--", "11"])
     assert killed.exit_code == 1
     assert "a signal kills the program: Aborted" in killed.stderr

@@ -207,6 +207,7 @@ cudaError_t ProgramDevice::launch(const Kernel& kernel, const LaunchShape& shape
         if (!machine.watch->has_error()) failures_.push_back(failure);
         return cudaSuccess;
     }
+    if (mode == Mode::counting) failures_.push_back(failure + "; later launches did not run");
     sticky = kind_of(failure);
     return note(sticky);
 }
