@@ -34,6 +34,7 @@ class HostFinding:
     other: Line | None = None
     """The line of the later operation of a race between streams. None for other faults."""
     benign = False
+    array = ""
 
     @property
     def lines(self) -> tuple[Line | None, ...]:
@@ -183,7 +184,7 @@ class Runs:
         self.statuses.append(report.status)
         seen: dict[tuple[object, ...], Finding | HostFinding] = {}
         for found in report.all_findings():
-            seen.setdefault((found.fault, frozenset(found.lines)), found)
+            seen.setdefault((found.fault, frozenset(found.lines), found.array), found)
         for key, found in seen.items():
             first, runs = self.findings.get(key, (found, 0))
             self.findings[key] = (first, runs + 1)

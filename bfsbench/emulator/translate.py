@@ -418,11 +418,12 @@ def _declare_shared(
             statements.append(f"auto& {name} = ::emu::dynamic_shared<{base}{pointer}>();")
             continue
         tag = f"emu_tag_{number}_{i}"
+        named = f'struct {tag} {{ static const char* name() {{ return "{name}"; }} }};'
         if at_file_scope:
-            kind = f"using {base}_{i} = {base}{pointer}{extents}; namespace {{ struct {tag} {{}}; }}"
+            kind = f"using {base}_{i} = {base}{pointer}{extents}; namespace {{ {named} }}"
             statements.append(f"{kind} static ::emu::SharedAtFileScope<{base}_{i}, {tag}> {name};")
             continue
         variable = f"{base}_{i}, {tag}, {owner}, ({alignment})"
-        statements.append(f"using {base}_{i} = {base}{pointer}{extents}; struct {tag} {{}};")
+        statements.append(f"using {base}_{i} = {base}{pointer}{extents}; {named}")
         statements.append(f"auto& {name} = ::emu::shared_variable<{variable}>();")
     return " ".join(statements)

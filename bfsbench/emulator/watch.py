@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import shutil
 import subprocess
 from bisect import bisect_right
@@ -18,6 +19,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from bfsbench.support.errors import plural
 
 
 class Line(NamedTuple):
@@ -201,8 +204,8 @@ class Actor:
 
 @dataclass(frozen=True)
 class Finding:
-    """A fault that the emulator has found in a kernel. Repeated faults at the same source lines are one
-    finding."""
+    """A fault that the emulator has found in a kernel. Repeated faults at the same source lines, in the same
+    array, are one finding."""
 
     fault: str
     """The kind of fault:
@@ -227,7 +230,10 @@ class Finding:
     """The second access of a race, the store that a stale read does not see, or a thread that waits at
     another line. None for other faults."""
     count: int
-    """How often the fault occurred at these source lines."""
+    """How often the fault occurred at these source lines, in this array."""
+    array: str = ""
+    """The array in which the fault occurred: the name of a variable, or the line that allocates a buffer. The
+    text is empty if neither is known."""
 
     @property
     def benign(self) -> bool:
@@ -429,19 +435,25 @@ def _phase(number: int) -> int | None:
 def _finding(values: Sequence[str], line: Callable[[int], Line | None]) -> Finding:
     fault_number, space_number = map(int, values[:2])
     size, element, offset, times = map(int, values[16:20])
-    kernel, what = values[20:]
+    kernel, what, name, width, file, number, site = values[20:]
     fault, space = _FAULTS[fault_number], _SPACES[space_number]
     is_loop = fault == "endless" and space == "no buffer"
 
     def actor(fields: Sequence[str]) -> Actor:
         site, act, scope, block, thread = map(int, fields[:5])
         file, number = fields[5:]
-        did = "loop" if is_loop else _WORK.get(fault, f"{_SCOPES[scope]} {ACTS[act]}")
+        did = (
+            "loop"
+            if is_loop
+            else "access"
+            if space == "array"
+            else _WORK.get(fault, f"{_SCOPES[scope]} {ACTS[act]}")
+        )
         return Actor(did, block, thread, Line(file, int(number)) if file else line(site))
 
-    where = f"element {offset // element} of a buffer of {size // element} elements of {element} bytes"
-    if element == 1:
-        where = f"byte {offset} of a buffer of {size} bytes"
+    allocated = Line(file, int(number)) if file else line(int(site))
+    array = name or (str(allocated) if allocated else "")
+    where = _element(offset, size, element, int(width), space, name, allocated)
     if fault == "lost launch":
         where = f"a child kernel, refused with error {offset}"
     elif fault == "wrong mask":
@@ -457,7 +469,32 @@ def _finding(values: Sequence[str], line: Callable[[int], Line | None]) -> Findi
     elif space == "no buffer":
         null = "a null pointer" if offset < _PAGE else "is it a pointer of the host?"
         where = f"address {offset:#x}, which is in no buffer of the device ({null})"
-    elif space != "buffer":
-        where = f"byte {offset} of {space}"
     other = actor(values[9:16]) if int(values[9]) else None
-    return Finding(fault, kernel, where, actor(values[2:9]), other, times)
+    return Finding(fault, kernel, where, actor(values[2:9]), other, times, array)
+
+
+_ALLOCATED = re.compile(
+    r"\bcuda(?:Malloc|HostAlloc)\w*\s*(?:<[^<>]*>)?\(\s*(?:\([^()]*\)|\w+_cast<[^<>]*>\()?\s*&?\s*([\w.>\[\]-]+)"
+)
+"""A call that allocates a buffer. The group is the pointer that gets the buffer's address."""
+
+
+def _element(
+    offset: int, size: int, element: int, width: int, space: str, name: str, allocated: Line | None
+) -> str:
+    """Returns a text that names the element at a byte ``offset`` of a buffer or variable of ``size`` bytes.
+
+    If the elements have an unknown size (``element`` is 1), each of them has the ``width`` of the access.
+    """
+    if element == 1 and width and offset % width == 0 and size % width == 0:
+        element = width
+    of = f"{size} bytes" if element == 1 else f"{plural(size // element, 'element')} of {element} bytes"
+    at = f"byte {offset}" if element == 1 else f"element {offset // element}"
+    if allocated:
+        pointers = _ALLOCATED.findall(allocated.text())
+        buffer = f"'{pointers[0]}'" if len(pointers) == 1 else "a buffer"
+        return f"{at} of {buffer} ({of}, allocated at {allocated})"
+    if name:
+        kind = "shared" if space == "shared memory" else "__device__"
+        return f"{at} of the {kind} variable '{name}' ({of})"
+    return f"{at} of a buffer of {of}" if space == "buffer" else f"{at} of {space} ({of})"

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from bfsbench.cli import main
+from bfsbench.emulator import Finding
 from bfsbench.emulator.nvcc import build, cccl_options, curand_options, parse
 from bfsbench.emulator.program_run import HostFinding, ProgramReport, Runs, built, run
 from bfsbench.support.errors import ToolchainError, UsageError
@@ -319,6 +320,22 @@ def test_launches_after_a_fault_are_checked(stop: bool) -> None:
             assert places == [line_of(half, THREE_LAUNCHES) for half in ("first half", "second half")]
             assert any("assertion" in failure for failure in report.failures)
             assert not any("illegal" in failure for failure in report.failures)
+
+
+def test_faults_name_their_arrays() -> None:
+    runs = Runs()
+    with built([PROGRAMS / "arrays.cu"], (), "watched") as program:
+        for seed in (1, 2):
+            runs.add(run(program, [], seed, quiet=True, stop=False))
+    found = {(one.fault, one.where): of for one, of in runs.findings.values() if isinstance(one, Finding)}
+    assert found == {
+        ("race", "element 3 of 'x' (16 elements of 4 bytes, allocated at arrays.cu:20)"): 2,
+        ("race", "element 1 of 'y' (8 elements of 4 bytes, allocated at arrays.cu:21)"): 2,
+        ("race", "element 5 of the shared variable 'part' (32 elements of 4 bytes)"): 2,
+        ("race", "element 2 of the shared variable 'other' (4 elements of 4 bytes)"): 2,
+        ("race", "element 6 of the __device__ variable 'table' (8 elements of 4 bytes)"): 2,
+        ("out of bounds", "element 9 of 'after' (9 elements of 8 bytes, allocated at arrays.cu:22)"): 2,
+    }
 
 
 def test_check_says_that_the_rest_of_an_ended_launch_is_unchecked() -> None:

@@ -184,7 +184,9 @@ def test_a_long_launch_has_an_end(device: Emulator) -> None:
 def test_a_launch_without_end_names_the_shared_memory_of_other_blocks(device: Emulator) -> None:
     kernel_of(device, "watched:polls_shared").bind(block=32)(2)
     fails(device, "the launch has no end")
-    assert {finding.where for finding in device.findings()} == {"byte 0 of shared memory"}
+    assert {finding.where for finding in device.findings()} == {
+        "element 0 of the shared variable 'flag' (1 element of 4 bytes)"
+    }
 
 
 def run_idiom(name: str, wrong: bool, seed: int) -> tuple[list[Finding], str]:

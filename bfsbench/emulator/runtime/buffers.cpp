@@ -40,11 +40,11 @@ void Buffers::adopt(char* begin, size_t bytes, size_t element) {
     std::lock_guard<std::mutex> lock(mutex_);
     last_ = {};
     constexpr size_t kAlignment = 256;
-    buffers_[begin] = {bytes, element, nullptr, next_place_};
+    buffers_[begin] = {bytes, element, nullptr, next_place_, {}};
     next_place_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
     guarded_[begin] = false;
     auto next = freed_.lower_bound(begin + bytes);
-    while (next != freed_.begin() && std::prev(next)->first + std::prev(next)->second > begin) {
+    while (next != freed_.begin() && std::prev(next)->first + std::prev(next)->second.first > begin) {
         next = freed_.erase(std::prev(next));
     }
 }
@@ -60,9 +60,14 @@ void Buffers::add(char* begin, size_t bytes, size_t element) {
 void Buffers::remove(char* begin) {
     std::lock_guard<std::mutex> lock(mutex_);
     last_ = {};
-    freed_[begin] = buffers_[begin].bytes;
+    freed_[begin] = {buffers_[begin].bytes, buffers_[begin].origin};
     buffers_.erase(begin);
     guarded_.erase(begin);
+}
+
+void Buffers::set_origin(const char* begin, const Origin& origin) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    buffers_[begin].origin = origin;
 }
 
 void Buffers::set_written(const char* first, size_t bytes) {
@@ -96,8 +101,9 @@ std::pair<const char*, Region*> Buffers::at(const char* address) {
 Buffers::Neighbour Buffers::nearest(const char* address) const {
     auto dead = freed_.upper_bound(address);
     if (dead != freed_.begin()) {
-        auto [begin, bytes] = *std::prev(dead);
-        if (static_cast<size_t>(address - begin) < bytes) return {begin, bytes, 1, true};
+        const auto& [begin, memory] = *std::prev(dead);
+        auto [bytes, origin] = memory;
+        if (static_cast<size_t>(address - begin) < bytes) return {begin, bytes, 1, true, origin};
     }
     constexpr ptrdiff_t kNear = 1 << 20;
     auto next = buffers_.upper_bound(address);
@@ -107,11 +113,11 @@ Buffers::Neighbour Buffers::nearest(const char* address) const {
         const auto& [begin, region] = *std::prev(next);
         if (address - (begin + region.bytes) < distance) {
             distance = address - (begin + region.bytes);
-            found = {begin, region.bytes, region.element, false};
+            found = {begin, region.bytes, region.element, false, region.origin};
         }
     }
     if (next != buffers_.end() && next->first - address < distance) {
-        found = {next->first, next->second.bytes, next->second.element, false};
+        found = {next->first, next->second.bytes, next->second.element, false, next->second.origin};
     }
     return found;
 }

@@ -10,9 +10,17 @@
 #include <string>
 #include <utility>
 
+#include "emu/call_site.h"
 #include "shadow.h"
 
 namespace emu {
+
+// The place at which the host has allocated a buffer: a source line or, if the line is unknown, the address of
+// an instruction. Both are null for buffers of our own searches.
+struct Origin {
+    CallSite from{};
+    const void* site = nullptr;
+};
 
 struct Region {
     size_t bytes, element;
@@ -20,6 +28,7 @@ struct Region {
     // needed.
     std::unique_ptr<Shadow> shadow;
     size_t place = 0;  // address in the emulated GPU's memory, which is the same in every run
+    Origin origin{};
 };
 
 class Buffers {
@@ -32,6 +41,8 @@ class Buffers {
     // Adds memory of the host as a buffer without guard bytes.
     void adopt(char* begin, size_t bytes, size_t element);
     void remove(char* begin);
+    // Stores where the host has allocated a buffer.
+    void set_origin(const char* begin, const Origin& origin);
     // Marks bytes of a buffer as written by the host, so that kernels may read them.
     void set_written(const char* first, size_t bytes);
 
@@ -52,6 +63,7 @@ class Buffers {
         const char* begin;
         size_t bytes, element;
         bool freed;
+        Origin origin;
     };
     Neighbour nearest(const char* address) const;
 
@@ -59,7 +71,7 @@ class Buffers {
     std::mutex mutex_;
     std::map<const char*, Region> buffers_;
     size_t next_place_ = 0;
-    std::map<const char*, size_t> freed_;
+    std::map<const char*, std::pair<size_t, Origin>> freed_;  // number of bytes, and the place of the allocation
     std::map<const char*, bool> guarded_;
     std::pair<const char*, Region*> last_{};
 };

@@ -313,6 +313,7 @@ void ProgramDevice::remember(void* place, const Call& call) {
     if (call.is_async) order(call, false, {{place, memory.allocations().at(static_cast<char*>(place)), Act::write}});
     std::lock_guard<std::mutex> lock(mutex_);
     taken_.insert_or_assign(place, call);
+    machine.buffers.set_origin(static_cast<char*>(place), {call.from, call.site});
 }
 
 // cudaFree() waits for all streams before it frees memory from cudaMalloc(), but not before it frees memory
@@ -344,6 +345,14 @@ static std::map<const char*, std::pair<size_t, const char*>>& device_variables()
     return variables;
 }
 
+std::optional<DeviceVariableRange> device_variable_at(const char* address) {
+    auto next = device_variables().upper_bound(address);
+    if (next == device_variables().begin()) return {};
+    const auto& [begin, variable] = *std::prev(next);
+    if (static_cast<size_t>(address - begin) >= variable.first) return {};
+    return DeviceVariableRange{begin, variable.first, variable.second};
+}
+
 void add_device_variable(const void* begin, size_t bytes, const char* name) {
     if (mode != Mode::watched) return;
     auto& variables = device_variables();
@@ -355,13 +364,9 @@ void add_device_variable(const void* begin, size_t bytes, const char* name) {
 
 void report_host_access(const char* address, size_t bytes, Act act, Scope scope, const void* site) {
     ProgramDevice& device = ProgramDevice::get();
-    auto next = device_variables().upper_bound(address);
-    if (next != device_variables().begin()) {
-        const auto& [begin, variable] = *std::prev(next);
+    if (auto variable = device_variable_at(address)) {
         const char* verb = act == Act::read ? "reads" : "writes";
-        if (static_cast<size_t>(address - begin) < variable.first) {
-            device.find("host access", std::string("the host ") + verb + " its own copy of the device's variable '" + variable.second + "'", {}, site);
-        }
+        device.find("host access", std::string("the host ") + verb + " its own copy of the device's variable '" + variable->name + "'", {}, site);
     }
     if (!device.memory.has(address)) return device.machine.watch->touch_by_host(address, bytes, act, scope, {"", {}, site, false});
     bool freed = device.machine.buffers.at(address).second == nullptr;

@@ -20,8 +20,9 @@ void write_findings(FILE* file, const Machine& machine, Place place) {
         write_actor(file, found.actor, place);
         write_actor(file, found.other, place);
         const char* what = found.space == static_cast<int>(Space::array) ? found.begin : found.waits.c_str();
-        fprintf(file, "\t%" PRIu64 "\t%" PRIu64 "\t%" PRId64 "\t%" PRIu64 "\t%s\t%s\n", found.bytes, found.element, found.offset,
-                found.count, found.kernel, what);
+        fprintf(file, "\t%" PRIu64 "\t%" PRIu64 "\t%" PRId64 "\t%" PRIu64 "\t%s\t%s\t%s\t%u\t%s\t%d\t%" PRIu64 "\n", found.bytes, found.element, found.offset,
+                found.count, found.kernel, what, found.name ? found.name : "", found.width,
+                found.origin.from.file ? found.origin.from.file : "", found.origin.from.line, place(found.origin.site));
     }
 }
 

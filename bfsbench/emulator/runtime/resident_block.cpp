@@ -60,11 +60,11 @@ void ResidentBlock::lay_out_shared(const Grid& grid) {
 Extent ResidentBlock::variable_at(const Grid& launched, size_t offset) const {
     auto functions = static_cast<size_t>(function_shared - arena_begin);
     auto dynamic = static_cast<size_t>(dynamic_shared - arena_begin);
-    if (offset >= dynamic) return {dynamic, dynamic + launched.dynamic_shared};
-    bool of_kernel = offset < functions;
+    if (offset >= dynamic && launched.dynamic_shared) return {dynamic, dynamic + launched.dynamic_shared, nullptr};
+    bool of_kernel = offset < functions || !launched.kernel.functions->variable_count;
     size_t begin = of_kernel ? 0 : functions;
     Extent found = (of_kernel ? launched.kernel : *launched.kernel.functions).variable_at(offset - begin);
-    return {begin + found.begin, begin + found.end};
+    return {begin + found.begin, begin + found.end, found.name};
 }
 
 void ResidentBlock::begin(const Grid& launched, uint3 place, std::shared_ptr<Cluster> owner,

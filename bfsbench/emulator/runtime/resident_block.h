@@ -136,8 +136,8 @@ struct ResidentBlock : Block {
 
     void begin(const Grid& grid, uint3 place, std::shared_ptr<Cluster> owner, Random* shuffle);
 
-    // Returns the range of the shared variable that contains the byte at `offset` of the block's shared
-    // memory. Dynamic shared memory counts as one variable.
+    // Returns the shared variable that contains the byte at `offset` of the block's shared memory, or else the
+    // variable before the byte. Dynamic shared memory counts as one variable.
     Extent variable_at(const Grid& grid, size_t offset) const;
 
     bool runnable() const {

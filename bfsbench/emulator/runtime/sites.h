@@ -19,6 +19,7 @@ struct Site {
     // to this range need no search. The range has `bytes` bytes and begins at the offset `first`. The offset
     // counts from `origin` or, if `shared` is set, from the beginning of the running block's shared memory.
     bool shared = false;
+    uint32_t width = 0;  // number of bytes of an access; 0 if unknown
     const char* origin = nullptr;
     size_t first = 0, bytes = 0;
     // Record of the accesses to this memory. It is null for the running block's shared memory.

@@ -141,7 +141,7 @@ void Watch::report_endless(const void* site) {
             if (!can_run(fiber) || left == 0) continue;
             --left;
             if (is_known(Fault::endless, fiber.last, nullptr)) break;
-            report(Fault::endless, find(fiber.last_address, *block), fiber.last_address, fiber,
+            report(Fault::endless, variable_at(find(fiber.last_address, *block), fiber.last_address), fiber.last_address, fiber,
                    fiber.last, nullptr);
             break;
         }
@@ -191,7 +191,7 @@ void Watch::report_wait(Fault fault, const Fiber& fiber, CallSite from, const Fi
 void Watch::report_misaligned(const char* address, Act act, const void* site) {
     Past now(0, sites_.at(site).number, act, Scope::none);
     if (is_known(Fault::misaligned, now, nullptr)) return;
-    report(Fault::misaligned, find(address), address, here(), now, nullptr);
+    report(Fault::misaligned, variable_at(find(address), address), address, here(), now, nullptr);
 }
 
 Watch::Place Watch::find_shared(const char* address, const ResidentBlock& from) {
@@ -213,7 +213,7 @@ Watch::Place Watch::find_global(const char* address) {
     Place place;
     if (auto [begin, region] = buffers_.at(address); region) {
         if (!region->shadow) region->shadow = std::make_unique<Shadow>(region->bytes);
-        place = {region->shadow.get(), begin, region->bytes, region->element, Space::buffer};
+        place = {region->shadow.get(), begin, region->bytes, region->element, Space::buffer, nullptr, region->origin};
     } else {
         auto next = modules_.upper_bound(address);
         if (next == modules_.begin()) return {};
@@ -229,6 +229,7 @@ void Watch::access_elsewhere(const char* address, size_t bytes, Past now, Order 
     Fiber& fiber = here();
     if (StackPool::is_on(fiber.stack, address)) return;
     complete_record();
+    sites_.at(where).width = static_cast<uint32_t>(bytes);
     Place place = find(address);
     if (!place.shadow) refuse(place, address, bytes, now);
     auto offset = static_cast<size_t>(address - place.begin);
@@ -250,7 +251,7 @@ void Watch::keep_place(Site& site, const Place& place, size_t offset) {
         site.shared = false;
         site.origin = place.begin, site.first = 0, site.bytes = place.bytes, site.shadow = place.shadow;
     } else if (place.block == &block_of(here())) {
-        auto [begin, end] = place.block->variable_at(*grid_, offset);
+        auto [begin, end, name] = place.block->variable_at(*grid_, offset);
         site.shared = true;
         site.first = begin, site.bytes = end - begin;
     }
@@ -273,8 +274,9 @@ void Watch::meet(const Past& past, const Past& now, const char* address) {
     bool count_on_lockstep = one_warp && past.scope() == Scope::by_volatile && now.scope() == Scope::by_volatile &&
                              find_shared(address, block_of(here())).block;
     if (!count_on_lockstep && both_strong(past, now, one_block)) return;
-    if (is_known(Fault::race, now, &past)) return;
-    report(Fault::race, find(address), address, here(), now, &past);
+    Place memory = variable_at(find(address), address);
+    if (is_known(Fault::race, now, &past, &memory)) return;
+    report(Fault::race, memory, address, here(), now, &past);
 }
 
 void Watch::meet_operation(const Past& past, const Past& now, const char* address) {
@@ -372,13 +374,14 @@ void Watch::require_constant(const char* address, size_t bytes, const void* wher
         Past now(0, sites_.at(where).number, Act::read, Scope::none);
         const Past* other = clocks.before_era(write.moment()) ? nullptr : &write;
         if (is_known(Fault::stale, now, nullptr)) return;
-        return report(Fault::stale, place, address, here(), now, other);
+        return report(Fault::stale, variable_at(place, address), address, here(), now, other);
     }
 }
 
 void Watch::report_unwritten(const char* address, const Past& now) {
-    if (is_known(Fault::uninitialised, now, nullptr)) return;
-    report(Fault::uninitialised, find(address), address, here(), now, nullptr);
+    Place memory = variable_at(find(address), address);
+    if (is_known(Fault::uninitialised, now, nullptr, &memory)) return;
+    report(Fault::uninitialised, memory, address, here(), now, nullptr);
 }
 
 void Watch::record(const Place& place, const char* address, size_t bytes, Act act, const void* site) {
@@ -418,11 +421,32 @@ void Watch::forget_findings() {
     known_.clear();
 }
 
+Watch::Place Watch::variable_at(const Place& place, const char* address) const {
+    Place found = place;
+    if (place.block) {
+        auto [begin, end, name] = place.block->variable_at(*grid_, static_cast<size_t>(address - place.begin));
+        if (begin != end) found.begin += begin, found.bytes = end - begin, found.name = name;
+    } else if (place.space == Space::module) {
+        auto variable = device_variable_at(address);
+        if (variable) found.begin = variable->begin, found.bytes = variable->bytes, found.name = variable->name;
+    }
+    return found;
+}
+
 // Returns whether this fault was found before at the instruction of `now` and, if `other` is not null, the
-// instruction of `other`. If it was, the function increments the finding's count.
-bool Watch::is_known(Fault fault, const Past& now, const Past* other) {
+// instruction of `other`. The buffers of one allocating line, and the copies of one shared variable in all
+// blocks, count as one memory. If the fault was found before in this memory, the function increments the
+// finding's count.
+bool Watch::is_known(Fault fault, const Past& now, const Past* other, const Place* memory) {
+    constexpr uint64_t kSpread = 0x9e3779b97f4a7c15;
     uint64_t others = other ? other->site() + uint64_t{1} : 0;
     uint64_t key = (static_cast<uint64_t>(fault) << 16 | now.site()) << 17 | others;
+    if (memory) {
+        const auto& [from, site] = memory->origin;
+        const void* itself = from.file ? from.file + from.line : site ? site : memory->begin;
+        uint64_t in_block = memory->block ? static_cast<uint64_t>(memory->begin - memory->block->arena_begin) + 1 : 0;
+        key ^= (in_block ? in_block : reinterpret_cast<uint64_t>(itself)) * kSpread;
+    }
     auto [known, added] = known_.try_emplace(key, findings_.size());
     if (!added) ++findings_[known->second].count;
     return !added;
@@ -437,7 +461,8 @@ void Watch::report(Fault fault, const Place& place, const char* address, const T
     Actor first = actor(now, linear(thread.block->index, thread.block->grid), thread.rank), second{};
     if (other) second = actor(*other, clocks.index_of_block(*other), clocks.instant(*other).thread);
     findings_.push_back({static_cast<int>(fault), static_cast<int>(place.space), first, second, place.begin,
-                         place.bytes, place.element, address - place.begin, 1, grid_->kernel.name, ""});
+                         place.bytes, place.element, address - place.begin, 1, grid_->kernel.name, "", place.name, place.origin,
+                         sites_.at(first.site).width});
 }
 
 // Reports an access outside of all valid memory, and ends the accessing thread. The access is not executed.
@@ -445,7 +470,7 @@ void Watch::refuse(const Place& place, const char* address, size_t bytes, const 
     Place nearest = place;
     Fault fault = Fault::out_of_bounds;
     if (nearest.space == Space::nowhere) {
-        auto [begin, size, element, freed] = buffers_.nearest(address);
+        auto [begin, size, element, freed, origin] = buffers_.nearest(address);
         const ResidentBlock& block = block_of(here());
         auto beyond = static_cast<size_t>(address - block.arena_begin);
         constexpr ptrdiff_t kGuard = Buffers::kGuardBytes;
@@ -453,12 +478,13 @@ void Watch::refuse(const Place& place, const char* address, size_t bytes, const 
         // An address in guard bytes belongs to the buffer, even if the block's shared memory lies right
         // before these guard bytes.
         if (!in_guard && beyond < block.arena_bytes + kNearShared)
-            nearest = {nullptr, block.arena_begin, block.arena_bytes, 1, Space::block};
+            nearest = {nullptr, block.arena_begin, block.arena_bytes, 1, Space::block, &block};
         else if (begin)
-            nearest = {nullptr, begin, size, element, Space::buffer};
+            nearest = {nullptr, begin, size, element, Space::buffer, nullptr, origin};
         if (freed) fault = Fault::use_after_free;
     }
-    if (!is_known(fault, now, nullptr)) report(fault, nearest, address, here(), now, nullptr);
+    nearest = variable_at(nearest, address);
+    if (!is_known(fault, now, nullptr, &nearest)) report(fault, nearest, address, here(), now, nullptr);
     const char* verb = now.act() == Act::read ? "reads" : "writes";
     if (fault == Fault::use_after_free) fail_thread("%s memory that has been freed", verb);
     if (nearest.space == Space::block) fail_thread("%s outside the variables in shared memory", verb);

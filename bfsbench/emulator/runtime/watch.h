@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -41,8 +42,8 @@ struct Finding {
     // `other` is the earlier access of a race, the store to a word that __ldg reads, or a thread that waits
     // elsewhere. Its site is null if the fault has no second access or thread.
     Actor actor, other;
-    // Start of the buffer, shared memory or library that contains the address. For Space::array, the name of the
-    // array's type.
+    // Start of the buffer, variable, shared memory or library that contains the address. For Space::array, the
+    // name of the array's type.
     const char* begin;
     uint64_t bytes, element;
     // Offset of the access from `begin`, in bytes. For Space::array, the index. For a refused child launch, the
@@ -51,6 +52,9 @@ struct Finding {
     uint64_t count;  // number of times that this fault was found at this instruction or these two instructions
     const char* kernel;
     std::string waits;  // for a deadlock: where all threads of the block wait
+    const char* name = nullptr;  // name of the variable that contains the address; null if unknown
+    Origin origin{};             // allocation of the buffer
+    unsigned width = 0;          // number of bytes of the access; 0 if unknown
 };
 struct Record {
     const char* kernel;
@@ -146,7 +150,11 @@ class Watch {
         size_t bytes = 0, element = 1;
         Space space = Space::nowhere;
         const ResidentBlock* block = nullptr;  // the block that owns the memory, if it is shared memory
+        Origin origin{};
+        const char* name = nullptr;
     };
+    // Returns the place of the one variable near the address, if `place` holds several variables.
+    Place variable_at(const Place& place, const char* address) const;
     // Returns the buffer or variable that contains an address, or a Place without shadow.
     Place find_global(const char* address);
     // Returns the memory that contains an address. A thread of the block `from` accesses the address.
@@ -171,7 +179,7 @@ class Watch {
     void report_unwritten(const char* address, const Past& now);
     bool reach_new_memory();
     [[noreturn]] void report_endless(const void* site);
-    bool is_known(Fault fault, const Past& now, const Past* other);
+    bool is_known(Fault fault, const Past& now, const Past* other, const Place* memory = nullptr);
     void report(Fault fault, const Place& place, const char* address, const Thread& thread, const Past& now,
                 const Past* other);
 
@@ -199,6 +207,13 @@ extern size_t device_range_bytes;
 // variables.
 extern const char* variable_range;
 extern size_t variable_range_bytes;
+// Returns the variable of the device that contains an address, in a watched program with host code.
+struct DeviceVariableRange {
+    const char* begin;
+    size_t bytes;
+    const char* name;
+};
+std::optional<DeviceVariableRange> device_variable_at(const char* address);
 void report_host_access(const char* address, size_t bytes, Act act, Scope scope, const void* site);
 inline void check_host_access(const char* address, size_t bytes, Act act, Scope scope, const void* site) {
     bool on_device = static_cast<size_t>(address - device_range) < device_range_bytes;

@@ -16,6 +16,7 @@ namespace emu {
 // variables, or from the start of the device functions' shared variables.
 struct Extent {
     size_t begin, end;
+    const char* name;  // null if the variable has no name in the source
     bool has(size_t first, size_t bytes) const { return first >= begin && first + bytes <= end; }
 };
 
@@ -44,11 +45,11 @@ struct Kernel {
     Extent variables[kVariables] = {};
     unsigned variable_count = 0;
 
-    size_t reserve_shared(size_t bytes, size_t alignment) {
+    size_t reserve_shared(size_t bytes, size_t alignment, [[maybe_unused]] const char* variable) {
         size_t offset = (static_shared + alignment - 1) / alignment * alignment;
         static_shared = offset + bytes;
 #ifdef EMU_WATCH
-        if (variable_count < kVariables) variables[variable_count++] = {offset, static_shared};
+        if (variable_count < kVariables) variables[variable_count++] = {offset, static_shared, variable};
         static_shared += kGap, gaps += kGap;
 #endif
         return offset;
@@ -59,16 +60,16 @@ struct Kernel {
     // between variables.
     size_t shared_bytes() const { return static_shared - gaps; }
 
-    // Returns the shared variable that contains the byte at `offset`. Returns an empty Extent if no variable
-    // contains the byte.
+    // Returns the last shared variable that begins at `offset` or before it. The byte at `offset` may lie in
+    // the gap after this variable. Returns an empty Extent if there is no such variable.
     Extent variable_at(size_t offset) const {
         // The list of variables is full, so some variables may be missing from it. The whole shared memory
         // then counts as one variable.
-        if (variable_count == kVariables) return {0, static_shared};
-        for (unsigned i = 0; i < variable_count; ++i) {
-            if (variables[i].has(offset, 1)) return variables[i];
+        if (variable_count == kVariables) return {0, static_shared, nullptr};
+        for (unsigned i = variable_count; i-- > 0;) {
+            if (variables[i].begin <= offset) return variables[i];
         }
-        return {0, 0};
+        return {0, 0, nullptr};
     }
 };
 
@@ -80,9 +81,18 @@ struct SharedVariable {
     static_assert(sizeof(T) <= kMostStatic, "a __shared__ variable has more than 48 KB");
     static const size_t offset;
 };
+// Returns the name that the translator has given to the type of a shared variable. Other types have no name.
+template <class Tag>
+auto name_of(int) -> decltype(Tag::name()) {
+    return Tag::name();
+}
+template <class Tag>
+const char* name_of(...) {
+    return nullptr;
+}
 template <class T, class Tag, Kernel& Owner, size_t Alignment>
 const size_t SharedVariable<T, Tag, Owner, Alignment>::offset =
-    Owner.reserve_shared(sizeof(T), Alignment > kSharedAlignment ? Alignment : kSharedAlignment);
+    Owner.reserve_shared(sizeof(T), Alignment > kSharedAlignment ? Alignment : kSharedAlignment, name_of<Tag>(0));
 
 // Returns the running block's copy of a `__shared__` variable. `Tag` is a local class of the function that
 // declares the variable. So each instance of a function template has its own variable.
