@@ -146,7 +146,8 @@ def test_the_first_screen_of_the_readme_has_numbers_in_its_table_and_commands_al
 
 
 def test_the_first_screen_of_the_readme_names_the_limits_of_its_table() -> None:
-    first, rest = (ROOT / "README.md").read_text().split("\n## ")[:2]
+    first, own, rest = (ROOT / "README.md").read_text().split("\n## ")[:3]
+    assert own.startswith("Your own CUDA program") and "bfsbench check program.cu\n```" in own
     assert "fit into an H200's L2 cache" in first and "`resident_parts`" in first
     assert re.search(r"measured on 20\d\d-\d\d-\d\d .*, at commits [0-9a-f]{7}", rest)
 

@@ -455,9 +455,10 @@ def _explain(
 
 
 def _count_program(program: Program, seed: int, timeout: float) -> tuple[Counted | None, str]:
-    """Run a CUDA program whose memory accesses are counted. Returns its counters, or None if it has launched
-    no kernel. Also returns a message that says how it has failed. The message is empty if the program has
-    exit code 0 and no kernel failed. Raises KernelError if it has not ended after ``timeout`` seconds."""
+    """Run a CUDA program whose memory accesses are counted. Returns its counters, or None if no kernel has
+    accessed memory. Also returns a message that says how the program has failed. The message is empty if the
+    program has exit code 0 and no kernel failed. Raises KernelError if it has not ended after ``timeout``
+    seconds."""
     from bfsbench.tools.explain import of_program
 
     with (
