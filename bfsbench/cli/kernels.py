@@ -439,7 +439,8 @@ def explain_command(
 def _explain(
     counted: Sequence[Counted], device: Ceilings, level: int | None, html: Path | None, style: str
 ) -> None:
-    """Print what searches or a program cost, by level and by source line, and the predicted times."""
+    """Print what searches or a program cost, by level and by source line, and the predicted times. For one
+    search, advice comes first."""
     from bfsbench.tools.explain import beside, write_page
     from bfsbench.tools.explain.advice import advice
 
@@ -447,11 +448,11 @@ def _explain(
         raise UsageError(f"--level {level}: the {counted[0].name} has no such {counted[0].level_name}")
     if html is not None:
         write_page(html, counted, device)
+    if style == "text" and len(counted) == 1:
+        click.echo("\n".join([*advice(counted[0], device, level), ""]))
     click.echo(rendered(_tables(counted, device, level), style), nl=False)
     if style == "text":
         _print_listing(partial(beside, counted, level))
-        for text in advice(counted[0], device, level) if len(counted) == 1 else ():
-            click.echo(text)
 
 
 def _count_program(program: Program, seed: int, timeout: float) -> tuple[Counted | None, str]:
