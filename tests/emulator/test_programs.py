@@ -248,6 +248,7 @@ FOUND: dict[int, set[tuple[str, str | None]]] = {
     39: set(),
     41: set(),
     42: {("uninitialised read", "unwritten half")},
+    43: set(),
     24: {("use after free", "sample")},
     25: {("race", "surface race")},
     26: {("stale read", "stale")},

@@ -112,6 +112,10 @@ bool can_run(const Fiber& fiber) { return !fiber.exited && fiber.waits_at == Wai
 
 void Watch::look_for_end(const void* site) {
     steps_left = kStepsBetweenLooks;  // a report may run code that counts steps
+    if (std::exchange(thread_ended_, false) && allows_long_launches) {
+        looks_ = 0;
+        return seen_.clear();
+    }
     bool is_first = looks_++ == 0, is_new = allows_long_launches && reach_new_memory();
     progress_ |= is_new && !is_first;
     if (looks_ % kLooks) return;
@@ -151,6 +155,11 @@ void Watch::report_endless(const void* site) {
         report(Fault::endless, {}, nullptr, here(), now, nullptr);
     }
     emu::end_launch(true, "the launch has no end: threads still run after %" PRId64 " steps", looks_ * kStepsBetweenLooks);
+}
+
+void Watch::end_thread(const Thread& thread) {
+    thread_ended_ = true;
+    if (thread.last_error) lose_launch(thread);
 }
 
 void Watch::lose_launch(const Thread& thread) {

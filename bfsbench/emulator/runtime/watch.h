@@ -107,9 +107,8 @@ class Watch {
     // launch began.
     void require_constant(const char* address, size_t bytes, const void* where);
 
-    // Reports a child launch that was refused and whose error the launching thread never read. The runtime
-    // calls this when the thread ends.
-    void lose_launch(const Thread& thread);
+    // Ends a thread. Reports a child launch that was refused and whose error the thread has never read.
+    void end_thread(const Thread& thread);
 
     // These functions report that the current thread breaks a rule of C++ or CUDA: an index outside an array,
     // a misaligned address, or in a warp function at `from`, a mask that lacks the calling lane (Fault::mask) or
@@ -139,8 +138,9 @@ class Watch {
 
   private:
     // Number of basic blocks between two looks at a launch. After every four looks, the launch ends if its
-    // threads make no progress. A launch of a search ends after four looks in any case. On the small graphs of
-    // race detection, launches enter a few million blocks. The longest known search enters 23 million.
+    // threads make no progress. Looks count anew after a thread has ended, because the number of threads is
+    // finite. A launch of a search ends after four looks in any case. On the small graphs of race detection,
+    // launches enter a few million blocks. The longest known search enters 23 million.
     static constexpr int64_t kStepsBetweenLooks = 10'000'000;
     static constexpr int kLooks = 4, kMostLooks = 200;
 
@@ -176,6 +176,7 @@ class Watch {
     void record(const Place& place, const char* address, size_t bytes, Act act, const void* site);
     void complete_record();
     [[noreturn]] void refuse(const Place& nearest, const char* address, size_t bytes, const Past& now);
+    void lose_launch(const Thread& thread);
     void report_unwritten(const char* address, const Past& now);
     bool reach_new_memory();
     [[noreturn]] void report_endless(const void* site);
@@ -194,7 +195,8 @@ class Watch {
     bool recording_ = false, incomplete_ = false, has_error_ = false;
     // True if a thread has made a plain store, or a look has seen a thread access new memory.
     bool progress_ = false;
-    int looks_ = 0;  // number of looks at the running launch
+    bool thread_ended_ = false;  // true if a thread has ended since the last look
+    int looks_ = 0;  // number of looks at the running launch since a thread has ended
     std::set<std::pair<const Thread*, const char*>> seen_;  // threads, and the addresses at which a look saw them
     std::vector<Record> records_;
 };

@@ -195,7 +195,7 @@ void Worker::give_way(Fiber& fiber) {
 
 void Worker::finish(Fiber& fiber) {
     ResidentBlock& block = block_of(fiber);
-    if (machine.watch && fiber.last_error) machine.watch->lose_launch(fiber);
+    if (machine.watch) machine.watch->end_thread(fiber);
     char* stack = std::exchange(fiber.stack, nullptr);
     if (machine.counting && machine.counting->has_stores(fiber)) {
         fiber.has_returned = true;

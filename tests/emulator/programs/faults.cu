@@ -105,6 +105,10 @@ __global__ void sums_up(const int *many, int length, int *x) {
     for (int i = 0; i < length; ++i) sum += many[i];
     x[threadIdx.x] = sum;
 }
+__global__ void rarely_stores(unsigned y, int *x) {
+    for (int i = 0; i < 1000000; ++i) y = y * y + i;
+    if (y == 1) x[0] = 1;
+}
 __global__ void converts(const __half *halves, int *x) {
     x[0] = static_cast<int>(static_cast<float>(halves[0]));  // unwritten half
 }
@@ -166,6 +170,7 @@ int main(int argc, char **argv) {
     if (wanted == 39) long_but_finite<<<1, 16>>>(x);
     if (wanted == 41) reads_long(x);
     if (wanted == 42) converts_unwritten(x);
+    if (wanted == 43) rarely_stores<<<64, 1>>>(3, x);
     if (wanted == 38) cudaMemcpyToSymbol(total, &of_host, 4);
     if (wanted >= 27 && wanted < 34) frees_and_copies(wanted, x, host);
     if (wanted == 34) waits_for_all<<<2, 32>>>();
