@@ -113,6 +113,8 @@ __global__ void intrinsics(float third, double tenth, int *x) {
 }
 
 // Groups of lanes that do not follow each other, and a shuffle of 16 bytes.
+__device__ __forceinline__ int larger(int a, int b) { return a > b ? a : b; }
+
 __global__ void groups(int *x) {
     namespace cg = cooperative_groups;
     cg::thread_block_tile<32> tile = cg::tiled_partition<32>(cg::this_thread_block());
@@ -122,6 +124,7 @@ __global__ void groups(int *x) {
     assert(third.shfl(lane, 2) == 6 + lane % 3 && third.shfl_up(lane, 1) == (lane < 3 ? lane : lane - 3));
     assert(third.ballot(lane == 6) == (lane % 3 == 0 ? 4 : 0) && third.all(1));
     assert(cg::reduce(third, 1, cg::plus<int>()) == third.size());
+    assert(cg::reduce(tile, lane, larger) == 31);
     cg::coalesced_group odd = cg::binary_partition(tile, lane & 1);
     assert(odd.size() == 16 && odd.shfl(lane, 15) == 30 + (lane & 1));
     int4 four = tile.shfl_xor(make_int4(lane, 1, 2, -lane), 1);

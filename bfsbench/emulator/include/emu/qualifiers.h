@@ -27,7 +27,11 @@
 
 #undef __forceinline__
 #undef __align__
+#ifdef EMU_PROGRAM  // g++ refuses a pointer to a function that it must always inline
+#define __forceinline__ inline
+#else
 #define __forceinline__ inline __attribute__((always_inline))
+#endif
 #ifndef EMU_PROGRAM  // headers of the C++ library use the name __noinline__ as an attribute
 #undef __noinline__
 #define __noinline__ __attribute__((noinline))
