@@ -442,16 +442,12 @@ def _finding(values: Sequence[str], line: Callable[[int], Line | None]) -> Findi
     def actor(fields: Sequence[str]) -> Actor:
         site, act, scope, block, thread = map(int, fields[:5])
         file, number = fields[5:]
-        did = (
-            "loop"
-            if is_loop
-            else "access"
-            if space == "array"
-            else _WORK.get(fault, f"{_SCOPES[scope]} {ACTS[act]}")
-        )
-        return Actor(did, block, thread, Line(file, int(number)) if file else line(site))
+        work = _WORK.get(fault, f"{_SCOPES[scope]} {ACTS[act]}")
+        did = "loop" if is_loop else "access" if space == "array" else work
+        place = Line(str(Path(file).absolute()), int(number)) if file else line(site)
+        return Actor(did, block, thread, place)
 
-    allocated = Line(file, int(number)) if file else line(int(site))
+    allocated = Line(str(Path(file).absolute()), int(number)) if file else line(int(site))
     array = name or (str(allocated) if allocated else "")
     where = _element(offset, size, element, int(width), space, name, allocated)
     if fault == "lost launch":

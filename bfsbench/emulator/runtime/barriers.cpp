@@ -10,14 +10,19 @@ namespace emu {
 
 namespace {
 
+// Ends the launch, because `other` waits at another barrier. The function is not inlined, because that would
+// slow down correct barriers.
+[[noreturn]] __attribute__((noinline)) void refuse_barrier(CallSite from, const Fiber& other) {
+    if (watching) watching->report_wait(Fault::barrier, here(), from, &other);
+    end_launch(watching != nullptr, "divergent barrier: it waits at %s, others of its block at %s", to_string(from).c_str(),
+               to_string(other.waits_from).c_str());
+}
+
 void require_same_barrier(const ResidentBlock& block, Wait where, CallSite from) {
     const ThreadSet& waiting = block.waiting(where);
     if (waiting.count() == 0) return;
     const Fiber& other = block.fibers[waiting.next_from(0)];
-    if (same_place(other.waits_from, from)) return;
-    if (watching) watching->report_wait(Fault::barrier, here(), from, &other);
-    end_launch(watching != nullptr, "divergent barrier: it waits at %s, others of its block at %s", to_string(from).c_str(),
-               to_string(other.waits_from).c_str());
+    if (!same_place(other.waits_from, from)) refuse_barrier(from, other);
 }
 
 // Empties the first-level cache that the emulator assumes for the block's multiprocessor. The block has

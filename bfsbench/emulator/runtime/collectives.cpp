@@ -79,16 +79,22 @@ bool complete(const Warp& warp, const LaneGroup& group) {
     return (group.mask & warp.present & ~(group.arrived | warp.exited)) == 0;
 }
 
-LaneGroup& join_group(ResidentBlock& block, unsigned index, unsigned mask, Collective kind, CallSite from) {
-    Warp& warp = block.warps[index];
+// Ends the launch, because lanes with one mask call different functions. The function is not inlined, because
+// that would slow down correct calls.
+[[noreturn]] __attribute__((noinline)) void refuse_function(const LaneGroup& group, CallSite from) {
+    const Fiber& fiber = here();
+    unsigned first = fiber.rank / kWarpSize * kWarpSize + static_cast<unsigned>(__builtin_ctz(group.arrived));
+    if (watching) watching->report_wait(Fault::mismatch, fiber, from, &block_of(fiber).fibers[first]);
+    end_launch(watching != nullptr, "warp collective mismatch: lanes of mask 0x%08x call different functions, at %s and %s", group.mask,
+               to_string(from).c_str(), to_string(group.from).c_str());
+}
+
+LaneGroup& join_group(Warp& warp, unsigned mask, Collective kind, CallSite from) {
     for (unsigned i = 0; i < warp.groups; ++i) {
         LaneGroup& group = warp.group[i];
         if (group.mask != mask) continue;
         if (group.kind == kind) return group;
-        const Fiber& other = block.fibers[index * kWarpSize + static_cast<unsigned>(__builtin_ctz(group.arrived))];
-        if (watching) watching->report_wait(Fault::mismatch, here(), from, &other);
-        end_launch(watching != nullptr, "warp collective mismatch: lanes of mask 0x%08x call different functions, at %s and %s", mask,
-                   to_string(from).c_str(), to_string(group.from).c_str());
+        refuse_function(group, from);
     }
     warp.group[warp.groups] = {mask, 0, kind, from};
     return warp.group[warp.groups++];
@@ -136,7 +142,7 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSit
         refuse_source(from, source, why);
         source = kNobody;
     }
-    LaneGroup& group = join_group(block, index, mask, kind, from);
+    LaneGroup& group = join_group(warp, mask, kind, from);
     group.arrived |= 1u << lane;
     warp.deposit[lane] = value;
     warp.source[lane] = static_cast<unsigned char>(source);
@@ -147,7 +153,6 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSit
         block.release_lanes(index, others);
     } else {
         fiber.waits_at = Wait::warp;
-        fiber.waits_from = from;
         worker->suspend(fiber);
     }
     if (kind == Collective::shuffle && warp.source[lane] == kNobody) {

@@ -213,10 +213,18 @@ const Fiber* ResidentBlock::waiting_thread() const {
     return nullptr;
 }
 
+CallSite ResidentBlock::place_of_wait(const Fiber& fiber) const {
+    const Warp& warp = warps[fiber.rank / kWarpSize];
+    for (unsigned i = 0; fiber.waits_at == Wait::warp && i < warp.groups; ++i) {
+        if (warp.group[i].arrived >> fiber.rank % kWarpSize & 1) return warp.group[i].from;
+    }
+    return fiber.waits_from;
+}
+
 const Fiber* ResidentBlock::waiting_elsewhere(const Fiber& fiber) const {
     for (unsigned i = 0; i < started; ++i) {
         const Fiber& other = fibers[start_order[i]];
-        if (!other.exited && other.waits_at != Wait::none && !same_place(other.waits_from, fiber.waits_from)) return &other;
+        if (!other.exited && other.waits_at != Wait::none && !same_place(place_of_wait(other), place_of_wait(fiber))) return &other;
     }
     return nullptr;
 }

@@ -188,6 +188,8 @@ struct ResidentBlock : Block {
     std::string describe_waits() const;
     // Returns one waiting thread, or null if no thread waits.
     const Fiber* waiting_thread() const;
+    // Returns the source line of the barrier or warp function at which a thread waits.
+    CallSite place_of_wait(const Fiber& fiber) const;
     // Returns a thread that waits at another source line than `fiber`, or null if there is none.
     const Fiber* waiting_elsewhere(const Fiber& fiber) const;
 

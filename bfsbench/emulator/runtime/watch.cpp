@@ -59,6 +59,7 @@ void Watch::begin_launch(const Grid& grid, const ChildLaunch* child) {
     looks_ = 0;
     seen_.clear();
     sites_.forget_places();
+    raced_ = {};
     if (!child) clocks.begin_family();
     // A tail launch begins after all other grids have ended, so its accesses do not race with theirs.
     if (child && child->shape.stream == cudaStreamTailLaunch) clocks.begin_era();
@@ -188,7 +189,7 @@ void Watch::report_wait(Fault fault, const Fiber& fiber, CallSite from, const Fi
                      linear(of.block->index, of.block->grid), of.rank, place};
     };
     Actor first = actor(fiber, from), second{};
-    if (other) second = actor(*other, other->waits_from);
+    if (other) second = actor(*other, block_of(*other).place_of_wait(*other));
     // The order in which threads arrive depends on the schedule, so the earlier line comes first.
     if (other && second.from.line < first.from.line) std::swap(first, second);
     Past now = at(first.from), then = other ? at(second.from) : now;
@@ -283,9 +284,10 @@ void Watch::meet(const Past& past, const Past& now, const char* address) {
     bool count_on_lockstep = one_warp && past.scope() == Scope::by_volatile && now.scope() == Scope::by_volatile &&
                              find_shared(address, block_of(here())).block;
     if (!count_on_lockstep && both_strong(past, now, one_block)) return;
-    Place memory = variable_at(find(address), address);
-    if (is_known(Fault::race, now, &past, &memory)) return;
-    report(Fault::race, memory, address, here(), now, &past);
+    // Most races repeat in the memory of the last race, so it needs no search.
+    if (static_cast<size_t>(address - raced_.begin) >= raced_.bytes) raced_ = variable_at(find(address), address);
+    if (is_known(Fault::race, now, &past, &raced_)) return;
+    report(Fault::race, raced_, address, here(), now, &past);
 }
 
 void Watch::meet_operation(const Past& past, const Past& now, const char* address) {

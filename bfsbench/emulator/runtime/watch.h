@@ -190,6 +190,7 @@ class Watch {
     std::unordered_map<uint64_t, size_t> known_;  // index in findings_ by kind of fault and instructions
     Sites sites_;
     const Grid* grid_ = nullptr;
+    Place raced_;  // memory of the last race in the running launch
     unsigned launch_ = 0;
     Moment launch_began_ = 0;
     bool recording_ = false, incomplete_ = false, has_error_ = false;

@@ -267,7 +267,7 @@ void Worker::run(Grid& launched) {
 std::string Worker::describe_deadlock(const ResidentBlock& block) const {
     const Fiber& fiber = *block.waiting_thread();
     std::string waits = block.describe_waits();
-    if (machine.watch) machine.watch->report_wait(Fault::deadlock, fiber, fiber.waits_from, block.waiting_elsewhere(fiber), waits);
+    if (machine.watch) machine.watch->report_wait(Fault::deadlock, fiber, block.place_of_wait(fiber), block.waiting_elsewhere(fiber), waits);
     return place_of(*grid, fiber) + "deadlock: " + waits;
 }
 
