@@ -86,8 +86,10 @@ def counters(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_levels_and_source_lines_of_a_search() -> None:
     done = bfsbench("explain", "push", *GRAPH, columns=120)
-    assert done.stdout.startswith("bound by ")
-    assert "\nPrediction, not a measurement: times on one NVIDIA H200\n" in done.stdout
+    summary, _, tables = done.stdout.partition("\n\n")
+    assert summary.startswith("frontier_numbers, block 256: ") and " levels, predicted " in summary
+    assert 2 <= len(summary.splitlines()) <= 5
+    assert tables.startswith("Prediction, not a measurement: times on one NVIDIA H200\n")
     assert "\nfrontier_numbers, block 256\n====" in done.stdout
     levels, _, listing = done.stdout.partition("\ncost: a line's share of all sectors")
     rows = [line.split() for line in levels.splitlines() if "frontier_numbers " in line[:30]]
@@ -273,6 +275,29 @@ int main() {
     cudaFree(x);
 }
 """
+
+
+def test_a_program_begins_with_advice_and_has_whole_lines(tmp_path: Path) -> None:
+    path = tmp_path / "strided.cu"
+    terms = " + ".join(f"x[(i * {step}) % 65536]" for step in (33, 65, 97, 129))
+    path.write_text(PROGRAM.replace("x[i * step % 65536] +=", f"x[i * step % 65536] = {terms} +"))
+    done = bfsbench("explain", path, columns=100)
+    summary, _, tables = done.stdout.strip().partition("\n\n")
+    assert summary.startswith("strided.cu: 2 launches, predicted ")
+    assert 2 <= len(summary.splitlines()) <= 5
+    assert "Let neighbouring lanes access neighbouring words." in summary
+    listing = "".join(line[51:] for line in tables.splitlines())
+    shown = tables.partition("cost   warps")[2].splitlines()
+    assert max(len(line) for line in shown if "Let the lanes" not in line) <= 100
+    assert terms.replace(" ", "") in listing.replace(" ", "")
+
+
+def test_a_program_without_memory_accesses_has_nothing_to_count(tmp_path: Path) -> None:
+    path = tmp_path / "hello.cu"
+    path.write_text(
+        "__global__ void hello() {}\nint main() { hello<<<1, 32>>>(); cudaDeviceSynchronize(); }\n"
+    )
+    assert "nothing to count" in bfsbench("explain", path).stdout
 
 
 def test_a_program_is_explained_by_launch(tmp_path: Path) -> None:

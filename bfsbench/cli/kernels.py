@@ -418,7 +418,7 @@ def explain_command(
         if counted:
             _explain([counted], device, level, html, style)
         else:
-            click.echo("the program has launched no kernel")
+            click.echo("there is nothing to count: the program has run no kernel that accesses memory")
         if failure:
             raise KernelError(failure)
         return
@@ -440,19 +440,23 @@ def _explain(
     counted: Sequence[Counted], device: Ceilings, level: int | None, html: Path | None, style: str
 ) -> None:
     """Print what searches or a program cost, by level and by source line, and the predicted times. For one
-    search, advice comes first."""
+    search or program, a summary comes first."""
     from bfsbench.tools.explain import beside, write_page
-    from bfsbench.tools.explain.advice import advice
+    from bfsbench.tools.explain.advice import summary
 
     if level is not None and not any((of.lines["level"] == level).any() for of in counted):
         raise UsageError(f"--level {level}: the {counted[0].name} has no such {counted[0].level_name}")
     if html is not None:
         write_page(html, counted, device)
-    if style == "text" and len(counted) == 1:
-        click.echo("\n".join([*advice(counted[0], device, level), ""]))
+    alone = style == "text" and len(counted) == 1
+    begin, further = summary(counted[0], device, level) if alone else ([], [])
+    if alone:
+        click.echo("\n".join([*begin, ""]))
     click.echo(rendered(_tables(counted, device, level), style), nl=False)
     if style == "text":
-        _print_listing(partial(beside, counted, level))
+        _print_listing(partial(beside, counted, level), _UNLIMITED if alone else _BESIDE)
+    if further:
+        click.echo("\n".join(further))
 
 
 def _count_program(program: Program, seed: int, timeout: float) -> tuple[Counted | None, str]:
@@ -471,7 +475,7 @@ def _count_program(program: Program, seed: int, timeout: float) -> tuple[Counted
     failure = "; ".join(report.failures)
     if not failure and report.status:
         failure = f"the program's exit code is {report.status}, so the counters may lack some of its work"
-    if not report.launches:
+    if not report.counts:
         return None, failure
     return of_program(program.sources[0].name, report.counts, report.launches), failure
 
@@ -549,11 +553,15 @@ def _tables(counted: Sequence[Counted], device: Ceilings, level: int | None) -> 
     return [side_by_side(counted), predicted, *numbered]
 
 
-def _print_listing(listing: Callable[[int], Iterator[str]]) -> None:
+_UNLIMITED, _BESIDE = 1 << 20, 120
+"""Widths in columns, outside of a terminal, of one listing and of several listings side by side."""
+
+
+def _print_listing(listing: Callable[[int], Iterator[str]], piped: int) -> None:
     """Print a listing of source lines with costs. ``listing`` is a function that takes a width in columns and
-    yields the lines.
+    yields the lines. The width is ``piped`` if the output does not go to a terminal.
     """
     from bfsbench.tools.explain import LEGEND
 
-    width = max(80, shutil.get_terminal_size((120, 24)).columns)
+    width = max(80, shutil.get_terminal_size((piped, 24)).columns)
     click.echo("\n".join(["", LEGEND, *listing(width)]))

@@ -16,8 +16,9 @@ from typing import Any
 
 
 def plural(number: int, noun: str) -> str:
-    """Returns a number with its noun: ``1 point``, ``12 points``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """Returns a number with its noun: ``1 point``, ``12 points``, ``2 launches``."""
+    ending = "" if number == 1 else "es" if noun.endswith("ch") else "s"
+    return f"{number} {noun}{ending}"
 
 
 def size_text(size: int) -> str:

@@ -49,7 +49,7 @@ from bfsbench.reports.table import Table, header
 from bfsbench.rows.ceilings import Ceilings
 from bfsbench.rows.counters import COUNTERS, KEY, LARGEST, SUMS, Counted, Counters, ProgramCounters
 from bfsbench.rows.point import Point
-from bfsbench.support.errors import InputError, UsageError
+from bfsbench.support.errors import InputError, UsageError, plural
 from bfsbench.support.paths import CUDA_SRC
 from bfsbench.support.storage import output
 from bfsbench.tools.check import most_launches
@@ -380,7 +380,7 @@ def level_table(counted: Counted, ceilings: Ceilings, level: int | None = None) 
     if len(frame) > MOST_LEVELS:
         shown = frame.nlargest(MOST_LEVELS, "executions").sort_index()
         notes.append(
-            f"The {MOST_LEVELS} of {len(frame)} {counted.level_name}s with the most executions. "
+            f"The {MOST_LEVELS} of {plural(len(frame), counted.level_name)} with the most executions. "
             "--format json has all."
         )
     names = {"level": counted.level_name}
@@ -473,6 +473,7 @@ def _search(counted: Counted, device: Ceilings) -> dict[str, object]:
             }
             for choice, some in by_choice.items()
         },
+        "size": plural(len(frame), counted.level_name),
         "predicted": f"Predicted, not measured: {ms}, bound by {found.bound}",
     }
 
@@ -487,19 +488,20 @@ _COLUMNS: tuple[tuple[str, int, Callable[[LineCost], str]], ...] = (
     ("meet", 6, lambda of: _short(of.collisions) if of.collisions else ""),
 )
 """The heading, the width and the text of each number in front of a source line."""
-LEGEND = (
-    "cost: a line's share of all sectors, passes through shared memory and barriers; warps: executions by "
-    "warps; lanes: lanes per execution; sectors: sectors of 32 bytes of global memory; /exec: sectors per "
-    "execution, also if the line accesses shared memory; confl: bank conflicts; meet: lanes of atomics that "
-    "collide with other lanes of their warp on a word."
-)
+LEGEND = """\
+cost: a line's share of all sectors, passes through shared memory and barriers
+warps: executions by warps; lanes: lanes per execution
+sectors: sectors of 32 bytes of global memory
+/exec: sectors per execution, also if the line accesses shared memory
+confl: bank conflicts; meet: lanes of atomics that collide with other lanes of their warp on a word"""
 _LEAST_SOURCE = 40
 _NUMBERS_WIDTH = sum(width for _, width, _ in _COLUMNS) + len(_COLUMNS) + 6
 """Number of characters of a listing's line in front of the source text."""
 
 
 def listing_lines(counted: Counted, level: int | None, width: int) -> Iterator[str]:
-    """Yields the lines of a search's listing, at most ``width`` columns wide, with terminal colours."""
+    """Yields the lines of a search's listing, at most ``width`` columns wide, with terminal colours. A longer
+    source line continues on further lines."""
     heads = " ".join(f"{head:>{size}}" for head, size, _ in _COLUMNS)
     for listing in listings(counted, level):
         yield ""
@@ -511,10 +513,13 @@ def listing_lines(counted: Counted, level: int | None, width: int) -> Iterator[s
             last = number
             cost = listing.costs.get(number)
             numbers = " ".join(f"{text_of(cost) if cost else '':>{size}}" for _, size, text_of in _COLUMNS)
-            line = f"{numbers} {number:>5} {text}"[:width].rstrip()
             share = cost.share if cost else 0.0
             colour = "red" if share >= HOT else "yellow" if share >= WARM else None
-            yield click.style(line, fg=colour) if cost else click.style(line, dim=True)
+            before, room = f"{numbers} {number:>5} ", max(1, width - _NUMBERS_WIDTH)
+            for start in range(0, max(1, len(text)), room):
+                line = f"{before:>{_NUMBERS_WIDTH}}{text[start : start + room]}".rstrip()
+                yield click.style(line, fg=colour) if cost else click.style(line, dim=True)
+                before = ""
 
 
 def beside(counted: Sequence[Counted], level: int | None, width: int) -> Iterator[str]:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from bfsbench.rows.ceilings import Ceilings
 from bfsbench.rows.counters import Counted
+from bfsbench.support.errors import plural
 from bfsbench.tools.explain import SECTOR, WARM, kernels_us, listings, predict
 
 _WASTEFUL, _FEW_LANES, _MANY_EXECUTIONS = 2, 8, 32
@@ -25,6 +26,22 @@ _ADVICE = {
     "one lane add for its warp.",
 }
 """What happens in each part of a predicted time, and what shortens this part."""
+
+
+_OTHERS = "The next remarks do not concern the bound, so repairs of them shorten the time by little."
+_MOST_ADVICE = 4
+"""Largest number of lines of advice in a summary."""
+
+
+def summary(counted: Counted, ceilings: Ceilings, level: int | None) -> tuple[list[str], list[str]]:
+    """Returns the two to five lines that sum up a search or program: its predicted time, and the most
+    important advice. Also returns the further lines of advice. ``level`` chooses one level for the advice."""
+    predicted = predict(counted, ceilings).search_ms
+    size = plural(counted.launches["level"].nunique(), counted.level_name)
+    lines = list(advice(counted, ceilings, level))
+    most = _MOST_ADVICE - (lines[_MOST_ADVICE - 1 :][:1] == [_OTHERS])
+    begin = f"{counted.title}: {size}, predicted {predicted:.3g} ms on one {ceilings.gpu} (not a measurement)"
+    return [begin, *lines[:most]], lines[most:]
 
 
 def advice(counted: Counted, ceilings: Ceilings, level: int | None) -> Iterator[str]:
@@ -45,7 +62,7 @@ def advice(counted: Counted, ceilings: Ceilings, level: int | None) -> Iterator[
     every = [*remarks(counted, level)]
     yield from (text for part, text in every if part == bound)
     if others := [text for part, text in every if part != bound]:
-        yield "The next remarks do not concern the bound, so repairs of them shorten the time by little."
+        yield _OTHERS
         yield from others
 
 
@@ -53,14 +70,16 @@ def remarks(counted: Counted, level: int | None) -> Iterator[tuple[str, str]]:
     """Yields remarks on source lines that cause a large share of the cost, and use memory or lanes badly. A
     remark says what is bad. With each remark, yields the part of a predicted time that the remark concerns.
 
-    ``level`` chooses one level. By default, all levels count.
+    Remarks on the costliest line come first. ``level`` chooses one level. By default, all levels count.
     """
     lines = counted.lines if level is None else counted.lines[counted.lines["level"] == level]
-    for listing in listings(counted, level):
-        for number, cost in sorted(listing.costs.items()):
-            here = lines[(lines["file"] == listing.file) & (lines["line"] == number)]
-            if cost.share >= WARM:
-                yield from ((part, f"{listing.file}:{number}: {text}") for part, text in _remarks_on(here))
+    costs = [
+        (cost.share, of.file, number) for of in listings(counted, level) for number, cost in of.costs.items()
+    ]
+    for share, file, number in sorted(costs, key=lambda cost: -cost[0]):
+        if share >= WARM:
+            here = lines[(lines["file"] == file) & (lines["line"] == number)]
+            yield from ((part, f"{file}:{number}: {text}") for part, text in _remarks_on(here))
 
 
 def _remarks_on(line: pd.DataFrame) -> Iterator[tuple[str, str]]:
