@@ -1,6 +1,7 @@
 """Entries are built from the declared commit with the declared changes. The build is kept and recorded."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -89,7 +90,7 @@ def test_changes_and_files_of_ones_own(tmp_path: Path, repository: tuple[Path, s
 @pytest.mark.parametrize(
     ("more", "error", "message"),
     [
-        ('run = ["{cc} -o main gone.c"]', ToolchainError, "cannot build failing: .*gone.c"),
+        ('run = ["{cc} -o main gone.c"]', ToolchainError, r"cannot build failing_\d+: .*gone.c"),
         ('run = ["true"]', ToolchainError, "the commands did not make main"),
         ('add = ["gone.h"]', UsageError, "cannot add .*gone.h to the source: No such file"),
         ('[[build.changes]]\nfile = "main.c"\nold = "no"\nnew = ""', UsageError, "main.c has no 'no'"),
@@ -100,9 +101,10 @@ def test_a_failed_build_leaves_what_was_there(
     tmp_path: Path, repository: tuple[Path, str], more: str, error: type[BfsbenchError], message: str
 ) -> None:
     folder, commit = repository
-    before = entry_of(tmp_path, folder, commit, name="failing")
+    name = f"failing_{os.getpid()}"  # Another worker of pytest may build the same entry at the same time.
+    before = entry_of(tmp_path, folder, commit, name=name)
     built(before)
-    entry = entry_of(tmp_path, folder, commit, more, name="failing")
+    entry = entry_of(tmp_path, folder, commit, more, name=name)
     with pytest.raises(error, match=message):
         built(entry)
     assert "has changed since it was built" in build.missing(entry) and build.missing(before) == ""
