@@ -51,12 +51,12 @@ constexpr int64_t kFew = 16;     // largest number of vertices that wait in push
 constexpr int64_t kLevels = 8;   // the graph needs kLevels * sequential_limit arcs for each thread
 constexpr int64_t kAhead = 8;    // number of queue entries between a prefetch and its use
 constexpr int64_t kChunk = 512;  // largest number of queue entries that a thread takes at a time
+constexpr int64_t kShare = 64;   // a search is small if it sees at most one vertex in kShare
 // Numbers of 64-bit words of a bitmap, and of levels, that a thread takes at a time.
 constexpr int64_t kWordGrain = 64, kLevelGrain = 1 << 14;
 // A thread that has found more than kMany vertices adds up the degrees of one vertex in kSample.
 constexpr int64_t kMany = 512, kSample = 8;
-// A push tests groups of four neighbours while fewer than 1 / kRare of the neighbours were unseen. It counts kWarm
-// unseen neighbours in advance.
+// A push tests groups of four neighbours while fewer than 1 / kRare were unseen. Its count of unseen starts at kWarm.
 constexpr int64_t kRare = 6, kWarm = 32;
 // Estimated times, as multiples of the time of a push for each arc: to visit a vertex, to claim a vertex in a push,
 // and to examine an in-neighbour in a pull.
@@ -64,14 +64,14 @@ constexpr double kVisit = 4, kClaim = 4, kExamine = 1.5;
 
 // Values of marks. Any other mark is the vertex's level plus kFirstLevel. Two values are deep, so that consecutive
 // deep levels have different marks.
-constexpr uint8_t kDeep = 0, kUnreachable = 2, kFirstLevel = 3, kUnseen = 255;
-bool is_deep(int32_t level) { return level >= kUnseen - kFirstLevel; }
+constexpr uint8_t kDeep = 0, kFirstLevel = 2, kUnreachable = 254, kUnseen = 255;
+bool is_deep(int32_t level) { return level >= kUnreachable - kFirstLevel; }
 // Returns the mark of vertices of a level.
-uint8_t mark_of(int32_t level) {
-    return static_cast<uint8_t>(is_deep(level) ? kDeep + level % 2 : level + kFirstLevel);
+uint8_t mark_of(int32_t level) { return uint8_t(is_deep(level) ? kDeep + level % 2 : level + kFirstLevel); }
+// Returns a vertex's level, which is -1 if the vertex was not seen. `written` is the level if the mark is deep.
+int32_t level_of(uint8_t mark, int32_t written) {
+    return mark >= kUnreachable ? -1 : mark >= kFirstLevel ? mark - kFirstLevel : written;
 }
-// Returns the level of a mark that is not deep. The level of a vertex that was not seen is -1.
-int32_t level_of(uint8_t mark) { return std::max(static_cast<uint8_t>(mark + 1), kFirstLevel) - (kFirstLevel + 1); }
 
 // Read a mark, and write a mark or a level, that other threads may access at the time.
 uint8_t get(const uint8_t& mark) { return __atomic_load_n(&mark, __ATOMIC_RELAXED); }
@@ -99,11 +99,10 @@ void write_levels(int32_t* __restrict levels, uint8_t* __restrict marks, int64_t
         lowest = std::min(lowest, marks[v]);
         highest = std::max(highest, marks[v]);
     }
-    if (lowest >= kUnreachable) {  // no mark is deep
-        for (int64_t v = 0; v < count; ++v) levels[v] = level_of(marks[v]);
-    } else if (highest >= kUnreachable) {
-        for (int64_t v = 0; v < count; ++v) levels[v] = marks[v] >= kUnreachable ? level_of(marks[v]) : levels[v];
-    }
+    if (lowest >= kFirstLevel)  // no mark is deep, so the array of levels is not read
+        for (int64_t v = 0; v < count; ++v) levels[v] = level_of(marks[v], -1);
+    else if (highest >= kFirstLevel)
+        for (int64_t v = 0; v < count; ++v) levels[v] = level_of(marks[v], levels[v]);
     for (int64_t v = 0; v < count; ++v) marks[v] = marks[v] == kUnreachable ? kUnreachable : kUnseen;
 }
 
@@ -129,9 +128,7 @@ __attribute__((noinline)) std::pair<uint32_t*, uint32_t*> textbook(
     return {head, tail};
 }
 
-struct Frontier {
-    int64_t vertices, arcs;  // numbers of vertices, and of arcs that leave them
-};
+struct Frontier { int64_t vertices, arcs; };  // numbers of vertices, and of arcs that leave them
 
 // The queue of one thread, and what the thread has found in the level that it expands now. The queue entries
 // from `head` to `tail` belong to the current level, and the entries from `tail` to `end` to the next level.
@@ -158,7 +155,7 @@ class ParallelSearch final : public Search {
           team_(arguments.threads > 0 ? std::min<int64_t>(arguments.threads, worth_) : worth_),
           members_(team_.size()),
           marks_(new uint8_t[words_ * 64]),
-          level_(new uint64_t[words_]), next_(new uint64_t[words_]) {
+          level_(new uint64_t[words_]) {
         for (Member& member : members_) member.queue.reset(new uint32_t[arguments.num_vertices + 1]);
         for (int64_t v = 0; v < words_ * 64; ++v) {
             const bool reachable = v < graph_.num_vertices && column_offsets_[v] < column_offsets_[v + 1];
@@ -180,7 +177,6 @@ class ParallelSearch final : public Search {
         frontier_ = {1, degree(source)};
         unseen_ = {unseen, row_offsets_[graph_.num_vertices] - frontier_.arcs};
         exact_ = true;
-        in_bitmap_ = -1;
         double share = 1;  // share of the last level's arcs that found a vertex
         for (int32_t next = 1; frontier_.vertices > 0 && (unseen_.vertices > 0 || !exact_); ++next) {
             const bool few = frontier_.vertices <= kFew && frontier_.arcs <= graph_.sequential_limit;
@@ -197,10 +193,7 @@ class ParallelSearch final : public Search {
             advance();
             share = std::min(1.0, static_cast<double>(frontier_.vertices) / static_cast<double>(arcs));
         }
-        team_.share(graph_.num_vertices, kLevelGrain, [&](int64_t begin, int64_t end, int) {
-            for (int64_t v = begin; v < end; v += 64)
-                write_levels(&levels_[v], &marks_[v], std::min<int64_t>(end - v, 64));
-        });
+        finish();
         marks_[source] = before;
     }
 
@@ -248,6 +241,7 @@ class ParallelSearch final : public Search {
         for (int64_t i = member.head; i < member.tail; ++i) levels_[queue[i]] = next - 1;
         const auto [head, tail] = textbook(row_offsets_, graph_.column_indices, queue + member.head, old, last, kFew,
                                            levels_, marks_.get());
+        member.end = tail - queue;
         const bool done = head == tail;
         const int32_t level = levels_[done ? tail[-1] : *head];
         note(Step::push_alone, next - 1, level + done);
@@ -262,7 +256,6 @@ class ParallelSearch final : public Search {
         }
         member.head = head - queue;
         member.tail = end - queue;
-        member.end = tail - queue;
         member.arcs = arcs_of(end, tail);
         frontier_ = {end - head, arcs_of(head, end)};
         discount(end - old, arcs_of(old, end));
@@ -271,9 +264,7 @@ class ParallelSearch final : public Search {
 
     // Prefetches the first two cache lines of the row of vertex v.
     static void fetch(const uint32_t* columns, const Offset* offsets, uint32_t v) {
-        const uint32_t* const row = &columns[offsets[v]];
-        __builtin_prefetch(row);
-        __builtin_prefetch(row + 16);
+        for (int line : {0, 1}) __builtin_prefetch(&columns[offsets[v]] + line * 16);
     }
 
     // Expands the entries begin .. end - 1 of a queue, and appends the found vertices to the queue of `member`.
@@ -281,7 +272,7 @@ class ParallelSearch final : public Search {
     // A branch on the mark of a neighbour costs time if the processor cannot predict it. So the function claims a
     // neighbour without a branch. It stores a mark in any case, which is the old mark if the neighbour was seen. While
     // unseen neighbours are rare, the function skips groups of four seen neighbours. It recognises them by the highest
-    // bits of their marks, which are 0 except for unseen vertices and levels from 125.
+    // bits of their marks, which are 0 except for unseen vertices and levels from 126.
     void expand(const uint32_t* queue, int64_t begin, int64_t end, Member& member, int32_t next) {
         const Offset* const offsets = row_offsets_;
         const uint32_t* const columns = graph_.column_indices;
@@ -352,38 +343,30 @@ class ParallelSearch final : public Search {
         });
     }
 
-    // Pulls the level with all threads, and makes the bitmap of the next level. If a level was found by pushes, its
-    // bitmap comes from the marks. Only one thread writes the mark of a vertex, and the
-    // bitmap shows the level, so no operation needs to be atomic.
+    // Pulls the level with all threads. A bitmap of the level is made from the marks. Only one thread writes the mark of
+    // a vertex, and no other thread reads this mark, so no operation needs to be atomic.
     void pull(int32_t next) {
         note(Step::pull, next - 1, next);
         const uint8_t current = mark_of(next - 1), mark = mark_of(next);
-        const bool whole = members_[0].tail == members_[0].end;  // push_few has found no vertex of the next level
-        if (in_bitmap_ != next - 1)
-            team_.share(words_, kWordGrain, [&](int64_t begin, int64_t end, int) {
-                for (int64_t w = begin; w < end; ++w) level_[w] = marked(&marks_[w * 64], current);
-            });
+        team_.share(words_, kWordGrain, [&](int64_t begin, int64_t end, int) {
+            for (int64_t w = begin; w < end; ++w) level_[w] = marked(&marks_[w * 64], current);
+        });
         team_.share(words_, kWordGrain, [&](int64_t begin, int64_t end, int self) {
             Member& member = members_[self];
             uint32_t unseen[kWordGrain * 64], count = 0;
-            for (int64_t w = begin; w < end; ++w) {
-                next_[w] = 0;
+            for (int64_t w = begin; w < end; ++w)
                 for (uint64_t rest = marked(&marks_[w * 64], kUnseen); rest; rest &= rest - 1)
                     unseen[count++] = static_cast<uint32_t>(w * 64 + __builtin_ctzll(rest));
-            }
             for (uint32_t i = 0; i < count; ++i) {
                 if (i + kAhead < count) fetch(graph_.row_indices, column_offsets_, unseen[i + kAhead]);
                 const uint32_t v = unseen[i];
                 if (!reached(v)) continue;
                 marks_[v] = mark;
                 if (is_deep(next)) levels_[v] = next;
-                next_[v / 64] |= uint64_t{1} << v % 64;
                 member.queue[member.end++] = v;
                 member.arcs += degree(v);
             }
         });
-        level_.swap(next_);
-        in_bitmap_ = whole ? next : -1;
     }
 
     // Returns whether the level's bitmap has an in-neighbour of vertex v.
@@ -394,6 +377,25 @@ class ParallelSearch final : public Search {
         for (Offset e = column_offsets_[v]; e < last; ++e)
             if (level[rows[e] / 64] >> rows[e] % 64 & 1) return true;
         return false;
+    }
+
+    // Writes all levels, and resets the marks. If the first queue has all seen vertices, and these are few, only their
+    // marks are read. Their levels wait behind them in the queue until the other levels are written.
+    void finish() {
+        uint32_t* const queue = members_[0].queue.get();
+        const int64_t seen = members_[0].end;
+        const bool few = seen <= graph_.num_vertices / kShare &&
+            std::all_of(members_.begin() + 1, members_.end(), [](const Member& member) { return member.end == 0; });
+        for (int64_t i = 0; few && i < seen; ++i) queue[seen + i] = level_of(marks_[queue[i]], levels_[queue[i]]);
+        team_.share(graph_.num_vertices, kLevelGrain, [&](int64_t begin, int64_t end, int) {
+            if (few) return std::fill(levels_ + begin, levels_ + end, -1);
+            for (int64_t v = begin; v < end; v += 64)
+                write_levels(&levels_[v], &marks_[v], std::min<int64_t>(end - v, 64));
+        });
+        for (int64_t i = 0; few && i < seen; ++i) {
+            levels_[queue[i]] = static_cast<int32_t>(queue[seen + i]);
+            marks_[queue[i]] = kUnseen;
+        }
     }
 
     // Starts the next level. The vertices that the threads have found become the frontier.
@@ -411,8 +413,7 @@ class ParallelSearch final : public Search {
 
     // Counts seen vertices. A vertex that two threads have claimed counts twice, so the differences may be negative.
     void discount(int64_t vertices, int64_t arcs) {
-        unseen_.vertices = std::max<int64_t>(unseen_.vertices - vertices, 0);
-        unseen_.arcs = std::max<int64_t>(unseen_.arcs - arcs, 0);
+        unseen_ = {std::max<int64_t>(unseen_.vertices - vertices, 0), std::max<int64_t>(unseen_.arcs - arcs, 0)};
     }
 
     const ParallelArguments graph_;
@@ -424,11 +425,10 @@ class ParallelSearch final : public Search {
     int32_t* levels_ = nullptr;
     Frontier frontier_{}, unseen_{};
     bool exact_ = true;           // whether unseen_.vertices is exact, because no level was pushed together
-    int32_t in_bitmap_ = -1;      // the level in the bitmap, or -1
     Team team_;
     std::vector<Member> members_;
     std::unique_ptr<uint8_t[]> marks_;
-    std::unique_ptr<uint64_t[]> level_, next_;
+    std::unique_ptr<uint64_t[]> level_;  // the level that is pulled, as a bitmap
 };
 
 }  // namespace

@@ -58,7 +58,7 @@ class CpuParallel(HostVariant):
     frontier = "a queue for each thread when pushing, bitmap when pulling"
     parallel_unit = "frontier vertices or words of a bitmap per thread"
     work = "O(V + E), usually less than E"
-    space = "4V + 2E, V for each thread, V bytes and two bitmaps of V bits"
+    space = "4V + 2E, V for each thread, V bytes and a bitmap of V bits"
     synchronisation = "threads joined in every level that several expand"
     knobs = (
         Knob(

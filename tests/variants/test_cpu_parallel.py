@@ -20,7 +20,7 @@ from bfsbench.programs.families.bfs.search import reference_levels
 from bfsbench.support.toolchain import HERE
 from bfsbench.variants.cpu_parallel import CpuParallel
 from tests.shapes import SHAPES, SOURCES, with_wide_offsets
-from tests.variants.searching import check_levels, shape
+from tests.variants.searching import check_levels, graph_of, shape
 
 Knobs = dict[str, float]
 CORES = len(os.sched_getaffinity(0))
@@ -61,6 +61,16 @@ def test_levels_of_large_levels(direction: str) -> None:
 def test_wide_offsets_give_the_same_levels(direction: str) -> None:
     wide = with_wide_offsets(shape("kronecker"))
     check_levels(prepared(wide, THREADS=3, **DIRECTIONS[direction]), *SOURCES["kronecker"])
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_search_may_see_a_small_part_of_the_graph(direction: str) -> None:
+    """The search writes the levels of unseen vertices without reading their marks. The path has more levels
+    than a mark can hold."""
+    path = [(v, v + 1) for v in range(400)]
+    star = [(500, v) for v in range(501, 60_000)]
+    search = prepared(graph_of(60_100, path + star, "each_once"), THREADS=2, **DIRECTIONS[direction])
+    check_levels(search, 0, 500, 200, 60_050, 400)
 
 
 def steps_of(search: CpuParallel, source: int) -> str:
