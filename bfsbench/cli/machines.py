@@ -100,11 +100,11 @@ def _text(section: Section) -> str:
     default=Path("results/ceilings.csv"),
     help="File to write; its name must end in 'ceilings.csv'.",
 )
-@measuring_option("backend", "'cpu' only shows that the kernels work; its figures are not ceilings.")
+@measuring_option("backend", "'cpu' shows that the kernels work. Only its host_reads are ceilings.")
 @format_option()
 def probe_command(out: Path, backend: str, style: str) -> None:
     """Measure the highest rates (ceilings) that the device reaches for memory accesses, atomics, min-plus
-    operations, barriers and launches.
+    operations, barriers and launches. Also measure how fast the host reads memory.
 
     Every probe is checked and then run 7 times, and the best run counts. 'bfsbench roofline' compares
     searches with the ceilings.
@@ -122,7 +122,7 @@ def probe_command(out: Path, backend: str, style: str) -> None:
         figures = [figure for probe in PROBES.values() for figure in run_probe(probe, device)]
         write_ceilings(file, (figure.row(device) for figure in figures))
     measured = device.backend in GPU_BACKENDS
-    title = "Ceilings" if measured else "Emulated: not ceilings; shows that the probes work"
+    title = "Ceilings" if measured else "Emulated: shows that the probes work; only host_reads are ceilings"
     rows = [(f.probe.name, f.setting, f.value, f.probe.unit, f.probe.meaning) for f in figures]
     table = Table("ceilings", title, ("probe", "setting", "value", "unit", "of"), [*rows])
     click.echo(rendered([table], style), nl=False)

@@ -1,6 +1,7 @@
 """Measures the ceilings of a device: its highest rates and shortest times, with which searches are compared.
 
-A probe times one operation in several settings, with kernels of ``cuda_src/probe.cu``. Its results are
+A probe times one operation in several settings, with kernels of ``cuda_src/probe.cu``. The probe
+``host_reads`` instead times how fast the host reads memory, with ``native/host_probe.cpp``. Its results are
 checked before and after the timed runs, and the best run counts. New probes are declared in ``PROBES``.
 
 The setting of a memory probe is the binary logarithm of an array's length. The unit of the length is a bit if
@@ -8,6 +9,7 @@ the probe tests bits, and otherwise an element of 4 bytes. Each element of an ar
 its own index, and a pass reads every element once. So the expected sum follows from the length.
 """
 
+import ctypes
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +21,9 @@ from bfsbench.backends.base import Buffer, Device, Kernel
 from bfsbench.programs import DeviceClock
 from bfsbench.rows.provenance import host_columns, now
 from bfsbench.support.errors import BfsbenchError
+from bfsbench.support.machine import usable_cores
 from bfsbench.support.paths import CUDA_SRC
+from bfsbench.support.toolchain import library
 
 REPEATS = 7
 CHAINS = 32
@@ -315,6 +319,31 @@ def _random_atomics(device: Device, bits: int) -> Trial:
     return Trial(bytes_in_words(_ELEMENT << bits), passes << bits, run, verify, _ELEMENT << bits)
 
 
+_HOST_BYTES = 1 << 29
+
+
+def _host_reads(device: Device, cores: int) -> Trial:
+    """Returns a trial in which ``cores`` cores of the host read an array once. If ``cores`` is 0, all cores
+    read. The array is larger than most caches. The device does nothing."""
+    threads = cores or usable_cores()
+    numbers = np.arange(_HOST_BYTES // 8, dtype=np.uint64)
+    total = library("host_probe").sum_numbers
+    total.restype = ctypes.c_uint64
+    arguments = (
+        numbers.ctypes.data_as(ctypes.c_void_p),
+        ctypes.c_int64(numbers.size),
+        ctypes.c_int32(threads),
+    )
+    sums: list[int] = []
+    expected = numbers.size * (numbers.size - 1) // 2
+
+    def verify() -> None:
+        expect("sums of host_reads that are wrong", sum(found != expected for found in sums), 0)
+
+    setting = f"{threads} core{'s' * (threads > 1)}, {bytes_in_words(numbers.nbytes)}"
+    return Trial(setting, numbers.nbytes, lambda: sums.append(total(*arguments)), verify, numbers.nbytes)
+
+
 _SIZES = (20, 22, 24, 26, 28)
 _THREADS = (256, 1024)
 _ALL = (
@@ -350,6 +379,7 @@ _ALL = (
         *("launch_and_read", "launches, each followed by reading 4 bytes back through pinned memory", "us"),
         *(partial(_launches, True), (_CHAIN_ROUNDS,), (20,)),
     ),
+    Probe("host_reads", "bytes that cores of the host read in order", "GB/s", _host_reads, (1, 0), (1, 0)),
 )
 PROBES: dict[str, Probe] = {probe.name: probe for probe in _ALL}
 """All probes by their names, in the order in which ``bfsbench probe`` runs them."""

@@ -37,7 +37,7 @@ def test_every_probe_becomes_rows_with_their_origin(tmp_path: Path) -> None:
     path = tmp_path / "new" / "ceilings.csv"
     result = probe("--out", path)
     assert result.exit_code == 0
-    assert result.stdout.startswith("Emulated: not ceilings; shows that the probes work\n")
+    assert result.stdout.startswith("Emulated: shows that the probes work; only host_reads are ceilings\n")
     with path.open() as file:
         rows = list(csv.DictReader(file))
     assert tuple(rows[0]) == COLUMNS
