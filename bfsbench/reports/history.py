@@ -66,11 +66,11 @@ def over_commits(rows: pd.DataFrame, family: Family) -> pd.DataFrame:
     ``by_commit``.
 
     The columns are GRAPH, ``variant``, ``backend``, ``device``, SHAPE, ``commit``, ``date`` (of the commit's
-    first row), ``search_ms``, ``median_ms``, ``times_previous`` and ``verdict``. Searches that were measured
-    at only one commit are left out.
+    first row), ``search_ms``, ``median_ms``, ``times_previous`` and ``verdict``. Searches without a
+    configuration that was measured at two commits are left out.
     """
     first = rows.groupby("commit")["taken_at"].min()
-    found = comparable(rows, family)
+    found = comparable(_of_several_commits(rows), family)
     parts = found["variant"].str.rsplit(_AT, n=1)
     found = found.assign(variant=parts.str[0], commit=parts.str[1])
     found = found.assign(date=found["commit"].map(first)).sort_values("date", kind="stable")
@@ -87,6 +87,14 @@ def over_commits(rows: pd.DataFrame, family: Family) -> pd.DataFrame:
     return found
 
 
+def _of_several_commits(rows: pd.DataFrame) -> pd.DataFrame:
+    """Returns the rows of each search and graph with times at two commits or more. The other rows must not
+    reduce the numbers of sources and repeats that the searches have in common."""
+    searches = rows.assign(variant=rows["variant"].str.rsplit(_AT, n=1).str[0]).groupby([*GRAPH, "variant"])
+    commits = rows["commit"].where(rows["status"] == "ok").groupby(searches.ngroup()).transform("nunique")
+    return rows[commits > 1]
+
+
 def histories(results: Results) -> list[Table]:
     """Returns the tables of times over commits. Each family of variants with rows has one table for warm
     caches and one for cold caches. Emulated kernels are left out."""
@@ -100,15 +108,34 @@ def _history(kind: Kind) -> Table:
         return Table(name, title, (), [], (NO_HISTORY,))
     found["date"] = found["date"].str[:DAY]
     frame = found.sort_values([*_SEARCH], kind="stable")[[*_COLUMNS]]
-    return Table.of(name, title, frame, [*_NOTES, *_left_out(kind.rows, found)], _drawings(frame))
+    notes = [*_NOTES, *_methods(kind.rows, found), *_left_out(kind.rows, found)]
+    return Table.of(name, title, frame, notes, _drawings(frame))
+
+
+def _methods(rows: pd.DataFrame, found: pd.DataFrame) -> Iterator[str]:
+    """Yields a warning if the shown commits have rows of different methods."""
+    shown = rows[rows["commit"].isin(found["commit"])]
+    methods = shown.groupby("method", dropna=False)["commit"].unique()
+    if len(methods) > 1:
+        of = "; ".join(
+            f"{method or 'the default'} at {', '.join(sorted(commit[:7] for commit in commits))}"
+            for method, commits in methods.items()
+        )
+        yield f"Warning: the times were taken by different methods: {of}."
 
 
 def _left_out(rows: pd.DataFrame, found: pd.DataFrame) -> Iterator[str]:
-    """Yields a sentence that names the searches in ``rows`` that were not timed at two commits on any
-    graph."""
-    measured = rows["variant"].str.rsplit(_AT, n=1).str[0].unique()
-    if missing := sorted({*measured} - {*found["variant"]}):
-        yield f"Left out, because no graph has their times at two commits: {', '.join(missing)}."
+    """Yields one sentence for each reason to leave out searches of ``rows``, with the names of the
+    searches."""
+    names = rows["variant"].str.rsplit(_AT, n=1).str[0]
+    missing = {*names} - {*found["variant"]}
+    several = {*_of_several_commits(rows)["variant"].str.rsplit(_AT, n=1).str[0]}
+    for reason, searches in (
+        ("no graph has their times at two commits", missing - several),
+        ("their grids, blocks, knobs, devices or sources differ between the commits", missing & several),
+    ):
+        if searches:
+            yield f"Left out, because {reason}: {', '.join(sorted(searches))}."
 
 
 def _drawings(frame: pd.DataFrame) -> Iterator[Table]:

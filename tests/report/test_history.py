@@ -84,3 +84,28 @@ def test_the_option_makes_the_table_or_the_picture(tmp_path: Path) -> None:
     assert "slower" in said.stdout and "2.00" in said.stdout and "Best time" not in said.stdout
     bfsbench("report", "--history", file, "--out", "picture.svg", cwd=tmp_path)
     assert (tmp_path / "picture.svg").read_text().startswith("<?xml")
+
+
+def test_a_search_without_a_history_takes_no_repeats_from_the_others(tmp_path: Path) -> None:
+    rows = [*history((1, 1, 1), variant="luo"), row(1, variant="pull", commit=COMMITS[0])]
+    slow_last = [{**one, "search_ms_samples": f"9;{one['search_ms_samples']}"} for one in rows[:3]]
+    alone = only(tables(frame(tmp_path, slow_last), ["history"]))
+    beside = only(tables(frame(tmp_path, [*slow_last, rows[3]]), ["history"]))
+    assert [line["search_ms"] for line in records(beside)] == [line["search_ms"] for line in records(alone)]
+
+
+def test_other_knobs_are_named_as_the_reason(tmp_path: Path) -> None:
+    changed = [{**one, "knobs": f"W_SZ={8 << place}"} for place, one in enumerate(history((1, 1, 1)))]
+    rows = [*history((1, 1, 2), variant="pull"), *({**one, "variant": "virtual_warp"} for one in changed)]
+    shown = only(tables(frame(tmp_path, rows), ["history"]))
+    reason = "their grids, blocks, knobs, devices or sources differ between the commits"
+    assert f"Left out, because {reason}: virtual_warp." in shown.notes
+
+
+def test_other_methods_give_a_warning(tmp_path: Path) -> None:
+    rows = history((1, 1, 2))
+    rows[2]["method"] = "warmup=3"
+    (warning,) = (
+        note for note in only(tables(frame(tmp_path, rows), ["history"])).notes if "Warning" in note
+    )
+    assert warning.endswith("by different methods: the default at aaaaaaa, bbbbbbb; warmup=3 at ccccccc.")
