@@ -256,6 +256,12 @@ def _read(files: Sequence[Path], unused: Sequence[str] = ()) -> pd.DataFrame:
     help="Compare the rows of A that were taken at two commits, by their column 'commit'; leave out B.",
 )
 @click.option(
+    "--searches",
+    nargs=2,
+    metavar="OLD NEW",
+    help="Compare two searches in A: on each graph, the fastest configuration of each; leave out B.",
+)
+@click.option(
     "--threshold",
     type=Number(min=0),
     default=5.0,
@@ -282,6 +288,7 @@ def compare_command(
     a: str,
     b: str | None,
     commits: tuple[str, str] | None,
+    searches: tuple[str, str] | None,
     threshold: float,
     allow_different: bool,
     fail_on: tuple[str, ...],
@@ -310,13 +317,19 @@ def compare_command(
     from bfsbench.reports.comparison.tables import TABLES as COMPARISONS
 
     if any(is_counters_file(Path(side)) for side in (a, b) if side):
-        if b is None or commits:
+        if b is None or commits or searches:
             raise UsageError(f"{a} holds counters: name another file of counters to compare it with")
         return _compare_counters(Path(a), Path(b), threshold / 100, style, out)
     require_known("table", names, COMPARISONS)
     with opened(out) as file:
         found = compare(
-            a, b, commits=commits, threshold=threshold, allow_different=allow_different, **filters
+            a,
+            b,
+            commits=commits,
+            searches=searches,
+            threshold=threshold,
+            allow_different=allow_different,
+            **filters,
         )
         made = [COMPARISONS[name](found) for name in names or COMPARISONS]
         file.write(rendered(made, chosen_format(style, out), file, narrow="--table"))

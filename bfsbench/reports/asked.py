@@ -149,6 +149,7 @@ def compare(
     b: Operand | None = None,
     *,
     commits: tuple[str, str] | None = None,
+    searches: tuple[str, str] | None = None,
     threshold: float = 5.0,
     allow_different: bool = False,
     graphs: Sequence[str] = (),
@@ -159,23 +160,30 @@ def compare(
     ``a`` and ``b`` have in common; see :mod:`bfsbench.reports.comparison`.
 
     If ``commits`` is given instead of ``b``, the rows of ``a`` that were taken at two commits are compared.
-    The verdict is "same" for differences of at most ``threshold`` per cent. ``graphs``, ``variants`` and
-    ``backends`` select rows.
+    If ``searches`` is given instead, two searches (variants) in ``a`` are compared, each in its fastest
+    configuration on each graph. The verdict is "same" for differences of at most ``threshold`` per cent.
+    ``graphs``, ``variants`` and ``backends`` select rows.
 
-    Raises UsageError if ``a`` and ``b`` have no configuration in common, or if both ``b`` and ``commits`` are
-    given or missing. Raises UsageError if devices, graphs or methods differ, unless ``allow_different`` is
-    true. Raises InputError for files that cannot be read.
+    Raises UsageError if ``a`` and ``b`` have no configuration in common, or unless exactly one of ``b``,
+    ``commits`` and ``searches`` is given. Raises UsageError if devices, graphs or methods differ, unless
+    ``allow_different`` is true. Raises InputError for files that cannot be read.
     """
     from bfsbench.reports.comparison import points
 
-    if commits is None and b is None:
+    given = sum(option is not None for option in (b, commits, searches))
+    if given == 0:
         raise OptionError(
-            "name two files to compare, or with {commits} one file that holds rows of both commits"
+            "name two files to compare, or one file with {commits} or {searches} to compare some of its rows"
         )
-    if commits is not None and b is not None:
-        raise OptionError("{commits} compares rows of one file: leave out B")
+    if given > 1:
+        raise OptionError("{commits} and {searches} compare rows of one file: leave out B, and name only one")
     first = _side(a, "A")
-    sides = points.of_commits(first, *commits) if commits else (first, _side(b, "B"))
+    if commits:
+        sides = points.of_commits(first, *commits)
+    elif searches:
+        sides = points.of_searches(first, *searches)
+    else:
+        sides = (first, _side(b, "B"))
     found = points.compare(*_selected(*sides, graphs, variants, backends), threshold / 100)
     if not found.points:
         emulated = " (rows of emulated kernels are never compared)" if found.num_emulated else ""

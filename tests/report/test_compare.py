@@ -235,7 +235,34 @@ def test_commits_of_one_file(tmp_path: Path) -> None:
     line = refused(run(path, "--commits", "abc", "fff"))
     assert line.endswith("there are abc111 (1 rows), abd222 (1 rows), abd222+dirty (1 rows)")
     assert "leave out B" in refused(run(path, path, "--commits", "abc", "abd222"))
-    assert refused(run(path)).startswith("name two files to compare, or with --commits")
+    assert refused(run(path)).startswith(
+        "name two files to compare, or one file with --commits or --searches"
+    )
+
+
+def test_two_searches_of_one_file(tmp_path: Path) -> None:
+    """On each graph, the fastest configuration among those with the most sources stands for a search."""
+    rows = [
+        *(steady(2.0, graph=graph, variant="push", source="0") for graph in "abcd"),
+        *(steady(1.0, graph=graph, variant="pull", source="0", block="64") for graph in "abc"),
+        *(steady(0.5, graph=graph, variant="pull", source="0", block="128") for graph in "abc"),
+        steady(4.0, graph="d", variant="pull", source="0", block="64"),
+        *(steady(2.0, graph="a", variant="push", source=source) for source in "12"),
+        steady(1.0, graph="a", variant="pull", source="1", block="64"),
+        emulated_row(variant="emulated"),
+    ]
+    path = write(tmp_path / "rows.csv", rows)
+    result = run(path, "--searches", "push", "pull")
+    assert result.exit_code == 1
+    told = " ".join(result.stdout.split())
+    assert "Over 4 graphs: geometric mean 0.500 of the graphs' ratios" in told
+    assert "B takes less time on 3 graphs, and more time on 1." in told
+    points = json.loads(run(path, "--searches", "push", "pull", "--format", "json").stdout)["points"]["rows"]
+    ratios = {point["graph"] + point["source"]: round(point["ratio"], 2) for point in points}
+    assert ratios == {"a0": 0.5, "a1": 0.5, "b0": 0.25, "c0": 0.25, "d0": 2.0}
+    for name in ("none", "emulated"):
+        assert refused(run(path, "--searches", "push", name)) == f"search '{name}' has no times in {path}"
+    assert "name only one" in refused(run(path, "--searches", "push", "pull", "--commits", "a", "b"))
 
 
 def git(folder: Path, *arguments: str) -> None:

@@ -1,8 +1,8 @@
 """Compares two sets of result rows, called sides, and computes the verdict on each point.
 
 A point is one measured configuration: graph, source, variant, backend, grid, block and knobs. Only points
-that both sides have are compared. A side is the rows of a file, of a folder, of a revision in git, or of a
-commit.
+that both sides have are compared. A side is the rows of a file, of a folder, of a revision in git, of a
+commit, or of a search.
 """
 
 from __future__ import annotations
@@ -142,6 +142,37 @@ def _commit_called(wanted: str, side: Side) -> str:
     told = ", ".join(f"{commit or 'none'} ({counts[commit]} rows)" for commit in among)
     problem = "is ambiguous" if found else "has no rows"
     raise UsageError(f"commit '{wanted}' {problem} in {side.name}: there are {told}")
+
+
+def of_searches(side: Side, first: str, second: str) -> tuple[Side, Side]:
+    """Returns two sides: the rows of the search ``first``, and the rows of the search ``second``. A search is
+    a variant. On each graph, a side has only the search's configuration with times from the most sources. If
+    there are several, it has the fastest of them (geometric mean of ``search_ms``).
+
+    The columns in which two searches always differ are made equal, so that rows of one graph and source pair.
+    Raises UsageError if a search has no rows with times.
+    """
+    sides = []
+    for name in (first, second):
+        graphs: dict[str, dict[tuple[str, ...], list[Row]]] = defaultdict(lambda: defaultdict(list))
+        for row in side.rows:
+            if row["variant"] == name and row["status"] == "ok" and row["backend"] != EMULATED:
+                shape = (row["backend"], row["grid"], row["block"], row["knobs"])
+                graphs[row["graph"]][shape].append(row)
+        if not graphs:
+            raise UsageError(f"search '{name}' has no times in {side.name}")
+        sides.append([row for shapes in graphs.values() for row in min(shapes.values(), key=_slowness)])
+    backends = {row["backend"] for rows in sides for row in rows}
+    backend = backends.pop() if len(backends) == 1 else "host"
+    equal = {"variant": f"{second} / {first}", "backend": backend, "grid": "", "block": "", "knobs": ""}
+    a, b = ([{**row, **equal} for row in rows] for rows in sides)
+    return Side(f"{first} in {side.name}", a), Side(f"{second} in {side.name}", b)
+
+
+def _slowness(rows: list[Row]) -> tuple[int, float]:
+    """Returns a key that sorts configurations by the number of their sources, and then by their times."""
+    times = [float(row["search_ms"]) for row in rows]
+    return -len({row["source"] for row in rows}), statistics.geometric_mean(times)
 
 
 def _rows_in_git(operand: str, path: Path, revision: str) -> list[Row]:

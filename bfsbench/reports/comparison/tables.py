@@ -6,6 +6,7 @@ no statistics are needed.
 """
 
 import math
+import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -97,6 +98,7 @@ _MOST_SHOWN = 20
 """Maximum number of configurations per verdict in the text layout of the table. Other formats list all
 configurations."""
 _DATE = len("2026-11-21")
+_FEWEST_GRAPHS = 3
 _GRAPH, _VARIANT = AXES.index("graph"), AXES.index("variant")
 
 
@@ -137,6 +139,7 @@ def _notes(found: Comparison) -> Iterator[str]:
     mean = geometric_mean(found.points)
     if mean is not None:
         yield f"Ratio: times of B / times of A, as geometric mean; over all points {mean:.3f}."
+    yield from _over_graphs(found)
     yield (
         f"Slower, faster: by more than {found.threshold * 100:.3g} %, by the spread of the repeats and a "
         f"noise of {_percent(found.noise)} from run to run; of the points called so at most "
@@ -158,6 +161,28 @@ def _notes(found: Comparison) -> Iterator[str]:
         yield f"No times to compare: {plural(found.num_emulated, 'row')} of emulated kernels (backend cpu)."
     yield from footnotes_of(pd.DataFrame([*found.a.rows, *found.b.rows]))
     yield from (f"Warning: {line}." for line in (*found.differences, *found.warnings))
+
+
+def _over_graphs(found: Comparison) -> Iterator[str]:
+    """Yields a line with the geometric mean of the graphs' ratios and its confidence interval, from Student's
+    distribution of their logarithms. Yields nothing for fewer than three graphs."""
+    points: dict[str, list[float]] = {}
+    for point in found.points:
+        if point.ratio:
+            points.setdefault(point.axes[_GRAPH], []).append(point.ratio.middle)
+    logs = [statistics.mean(ratios) for ratios in points.values()]
+    if len(logs) < _FEWEST_GRAPHS:
+        return
+    from scipy.stats import t
+
+    half = t.ppf((1 + CONFIDENCE) / 2, len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
+    middle = statistics.mean(logs)
+    low, mean, high = (f"{math.exp(log):.3f}" for log in (middle - half, middle, middle + half))
+    yield (
+        f"Over {len(logs)} graphs: geometric mean {mean} of the graphs' ratios, {CONFIDENCE * 100:.0f} % "
+        f"interval {low} to {high}. B takes less time on {sum(log < 0 for log in logs)} graphs, and more "
+        f"time on {sum(log > 0 for log in logs)}."
+    )
 
 
 def _percent(noise: Mapping[str, float]) -> str:
