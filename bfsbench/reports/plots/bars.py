@@ -234,6 +234,8 @@ def _ablation_panel(
 _LEAST_PERCENT = 1.0
 """The least end of the horizontal axis in pictures of spreads, in per cent. It applies if all samples are
 almost equal."""
+_LONGEST = 10
+"""A line is cut off if it is more than this many times as long as three quarters of the lines."""
 
 
 def spreads(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
@@ -257,7 +259,8 @@ def spreads(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
 
 
 def _spread(axis: Axes, best: pd.DataFrame, shown: Sequence[str], together: pd.DataFrame) -> None:
-    end = max(_LEAST_PERCENT, end_of((together["spread"] - 1) * 100))
+    percent = (together["spread"] - 1) * 100
+    end = max(_LEAST_PERCENT, min(end_of(percent), _LONGEST * percent.quantile(0.75)))
     places = [shown.index(label) for label in best["label"]]
     slowest, median = ((best[name] - 1) * 100 for name in ("spread", "typical"))
     axis.hlines(places, 0, slowest, color=COLOURS[5], linewidth=4, label="fastest to slowest sample")
