@@ -103,6 +103,11 @@ class Inches(click.ParamType[float]):
 @click.option(
     "--width", type=Inches(), help="Width of pictures, such as 3.3in, 84mm or 8.4cm for a column of a paper."
 )
+@click.option(
+    "--no-title",
+    is_flag=True,
+    help="Draw pictures without a title, for a paper with captions. The files' metadata keep the title.",
+)
 def report_command(
     files: tuple[Path, ...],
     names: list[str],
@@ -112,6 +117,7 @@ def report_command(
     style: str | None,
     out: Path | None,
     width: float | None,
+    no_title: bool,
 ) -> None:
     """Make tables, pictures or a page from result FILES. By default, the newest file in results/ is read.
 
@@ -131,7 +137,8 @@ def report_command(
         kinds = [*kinds, HISTORY]
     elif history:
         names = [*names, HISTORY]
-    _require_options(names, kinds, width, style, out)
+    _require_options(names, kinds, width, no_title, style, out)
+    layout = {"width": width, "titled": not no_title}
     for path in files:
         if str(path) in TABLES and not path.exists():
             raise UsageError(f"there is no file {path}: choose a table with --table {path}")
@@ -140,9 +147,9 @@ def report_command(
         rows, levels = select(_read(files), **filters), read_levels(files)
         incomplete = False
         if out.suffix.lower() == f".{style}":
-            written = picture_file(rows, levels, kinds, out, style, width)
+            written = picture_file(rows, levels, kinds, out, style, **layout)
         else:
-            written, incomplete = _draw(rows, levels, kinds, out, style, width)
+            written, incomplete = _draw(rows, levels, kinds, out, style, layout)
         for path in written:
             click.echo(str(path))
         if incomplete:
@@ -172,7 +179,12 @@ def _style(style: str | None, out: Path | None) -> str:
 
 
 def _require_options(
-    names: Sequence[str], kinds: Sequence[str], width: float | None, style: str, out: Path | None
+    names: Sequence[str],
+    kinds: Sequence[str],
+    width: float | None,
+    no_title: bool,
+    style: str,
+    out: Path | None,
 ) -> None:
     """Raise UsageError for unknown names, and for options that do not go with the format ``style``."""
     require_known("table", names, TABLES)
@@ -181,7 +193,8 @@ def _require_options(
         raise UsageError(f"--format csv writes one table: choose it with --table ({', '.join(TABLES)})")
     if names and style not in FORMATS:
         raise UsageError(f"--table does not go with --format {style}: choose one of {', '.join(FORMATS)}")
-    for option, given in (("--plot", bool(kinds)), ("--width", width is not None)):
+    options = {"--plot": bool(kinds), "--width": width is not None, "--no-title": no_title}
+    for option, given in options.items():
         if given and style not in PICTURES:
             raise UsageError(f"{option} goes with --format {' or '.join(PICTURES)}, not {style}")
     if style in PICTURES and out is None:
@@ -194,9 +207,10 @@ def _draw(
     kinds: Sequence[str],
     folder: Path,
     style: str,
-    width: float | None,
+    layout: dict[str, Any],
 ) -> tuple[list[Path], bool]:
     """Write pictures of these kinds. Returns their paths, and whether a kind in ``kinds`` has no picture.
+    ``layout`` has the arguments ``width`` and ``titled`` of :func:`bfsbench.reports.plots.draw`.
 
     Without kinds, writes all pictures that the rows have data for.
     """
@@ -206,7 +220,7 @@ def _draw(
         for kind in kinds or PLOTS:
             display.begin(kind)
             try:
-                yield from draw(kind, rows, levels, width=width)
+                yield from draw(kind, rows, levels, **layout)
             except NothingToDrawError as error:
                 missing.append(f"no {kind}: {error}")
 

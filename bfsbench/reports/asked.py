@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bfsbench.reports import NOT_IN_TABLES, TABLES, Table, select, tables as make_tables
 from bfsbench.reports.levels import read_levels
@@ -78,12 +78,13 @@ def picture_file(
     kinds: Sequence[str],
     path: Path,
     style: str,
-    width: float | None = None,
+    **layout: Any,
 ) -> list[Path]:
     """Draws pictures of the given ``kinds``, by default bars, and writes them to ``path``. Returns the paths
     of the files.
 
-    If there are several pictures, the picture's name is appended to the name of each file. Raises
+    If there are several pictures, the picture's name is appended to the name of each file. ``layout`` has the
+    arguments ``width`` and ``titled`` of :func:`bfsbench.reports.plots.draw`. Raises
     NothingToDrawError if the rows have no data for one of the kinds. Raises UsageError if a file cannot be
     written.
     """
@@ -91,9 +92,7 @@ def picture_file(
     from bfsbench.support.machine import usable_cores
 
     with one_page():
-        pictures = [
-            picture for kind in kinds or ["bars"] for picture in draw(kind, rows, levels, width=width)
-        ]
+        pictures = [picture for kind in kinds or ["bars"] for picture in draw(kind, rows, levels, **layout)]
     if len(pictures) == 1:
         named = [replace(pictures[0], name=path.stem)]
     else:

@@ -1,6 +1,7 @@
 """Pictures show the values of the rows."""
 
 import itertools
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from bfsbench.reports.plots.picture import number, wrapped
 from bfsbench.reports.rows import SPEED_UP, STATISTIC, TYPICAL
 from bfsbench.rows.results import read_results
 from bfsbench.support.errors import UsageError
+from tests.commands import bfsbench, invoke, refused
 
 
 def read_profiled(folder: Path, rows: list[dict[str, Any]], levels: list[Mapping[str, Any]]) -> pd.DataFrame:
@@ -34,8 +36,9 @@ def panel(*drawing: Any, **options: Any) -> Axes:
 
 
 def words_below(axes: Axes) -> str:
-    """The words below a panel, without their line breaks."""
-    return " ".join(axes.get_xlabel().split())
+    """The words below a panel and below all panels of its picture, without their line breaks."""
+    meanings = (axes.figure.get_supxlabel(), *(one.get_title().get_text() for one in axes.figure.legends))
+    return " ".join(" ".join((axes.get_xlabel(), *meanings)).split())
 
 
 def widths(axes: Axes) -> dict[str, float]:
@@ -473,3 +476,17 @@ def test_bars_have_no_number_of_a_search_that_lacks_a_source(tmp_path: Path) -> 
     axes = panel("bars", frame(tmp_path, rows))
     assert widths(axes) == {"pull": 1.0}
     assert "median over sources of the fastest repeat" in words_below(axes)
+
+
+def test_a_picture_without_a_title_keeps_it_as_a_caption(tmp_path: Path) -> None:
+    file = write(tmp_path / "rows.csv", [row(1.0, variant="pull"), row(2.5, variant="push")])
+    sizes, captions = [], []
+    for option in ("--no-title", "--format=svg"):
+        bfsbench("report", "--plot", "bars", "--width", "3.3in", option, "--out", "x.svg", file, cwd=tmp_path)
+        text = (tmp_path / "x.svg").read_text()
+        captions.append(re.findall("<dc:title>(.*)</dc:title>", text)[0])
+        sizes.append(float(re.findall('viewBox="0 0 [0-9.]+ ([0-9.]+)"', text)[0]))
+    assert captions[0] == captions[1] == "Best time of each search; NVIDIA H200; graphs: directed"
+    assert sizes[0] < sizes[1]
+    said = refused(invoke("report", "--no-title", file))
+    assert said == "--no-title goes with --format png or svg or pdf, not text"

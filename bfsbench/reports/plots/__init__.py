@@ -34,6 +34,7 @@ from bfsbench.reports.plots.picture import (
     add_lines,
     mark_emulated,
     one_page,
+    remove_title,
     save,
     saved,
     style_of_width,
@@ -82,13 +83,15 @@ def draw(
     levels: pd.DataFrame | None = None,
     *,
     width: float | None = None,
+    titled: bool = True,
     **options: Any,
 ) -> list[Picture]:
     """Draws all pictures of one kind. Returns them as a list.
 
     ``rows`` are result rows from ``read_results``. ``levels`` are level profiles from ``read_levels``; only
     some kinds of pictures need them. ``width`` is the width of a picture in inches. By default the number of
-    panels determines the width. ``options`` are passed to the function that draws this kind.
+    panels determines the width. If ``titled`` is false, the pictures have no title, only the attribute
+    ``caption``. ``options`` are passed to the function that draws this kind.
 
     Raises NothingToDrawError if the rows have no data for this kind. Raises UsageError for an unknown kind,
     and if matplotlib is missing.
@@ -108,7 +111,7 @@ def draw(
                     continue
                 try:
                     named = replace(part, heading=part.heading.replace(NEVER_HOW_FAST, " (emulated)"))
-                    made += _drawn(kind, TimedRows.of(named, levels), options)
+                    made += _drawn(kind, TimedRows.of(named, levels), titled, options)
                 except NothingToDrawError as error:
                     reasons.append(str(error))
     finally:
@@ -118,17 +121,20 @@ def draw(
     return made
 
 
-def _drawn(kind: str, measured: TimedRows, options: dict[str, Any]) -> list[Picture]:
-    """Draws the pictures of one kind of rows. Titles name the devices and the graphs' shared options."""
-    pictures = [*PLOTS[kind](measured, **options)]
-    for picture in pictures:
+def _drawn(kind: str, measured: TimedRows, titled: bool, options: dict[str, Any]) -> Iterator[Picture]:
+    """Draws the pictures of one kind of rows. Titles name the devices and the graphs' shared options. The
+    title of a picture becomes its caption."""
+    for picture in PLOTS[kind](measured, **options):
         title = picture.figure.get_suptitle()
         devices = ", ".join(device for device in measured.devices if device not in title)
         shared = measured.shared_options
         if measured.emulated:
             mark_emulated(picture.figure)
         add_lines(picture.figure, [*filter(None, (devices, shared and f"graphs: {shared}"))])
-    return pictures
+        caption = "; ".join(picture.figure.get_suptitle().splitlines())
+        if not titled:
+            remove_title(picture.figure)
+        yield replace(picture, caption=caption)
 
 
 def matplotlib_style() -> AbstractContextManager[None]:

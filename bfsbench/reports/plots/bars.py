@@ -260,7 +260,7 @@ def spreads(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
 
 def _spread(axis: Axes, best: pd.DataFrame, shown: Sequence[str], together: pd.DataFrame) -> None:
     percent = (together["spread"] - 1) * 100
-    end = max(_LEAST_PERCENT, min(end_of(percent), _LONGEST * percent.quantile(0.75)))
+    end = max(_LEAST_PERCENT, min(end_of(percent), _LONGEST * float(percent.quantile(0.75))))
     places = [shown.index(label) for label in best["label"]]
     slowest, median = ((best[name] - 1) * 100 for name in ("spread", "typical"))
     axis.hlines(places, 0, slowest, color=COLOURS[5], linewidth=4, label="fastest to slowest sample")

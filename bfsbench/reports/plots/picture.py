@@ -113,6 +113,8 @@ class Picture:
     name: str
     title: str
     figure: Figure
+    caption: str = ""
+    """The title, the devices and the options of the graphs, in one line."""
 
     def encoded(self, style: str) -> bytes:
         """Returns the figure as the bytes of a file in one of FORMATS. Equal figures give equal bytes."""
@@ -125,7 +127,7 @@ class Picture:
         canvas = get_registered_canvas_class(style)(self.figure)
         undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(style, {})
         with styles.context(STYLE):  # print directly, because Figure.savefig would draw everything twice
-            getattr(canvas, f"print_{style}")(data, metadata={**undated, "Title": self.title})
+            getattr(canvas, f"print_{style}")(data, metadata={**undated, "Title": self.caption or self.title})
         self.figure.set_dpi(dpi)
         self.figure.set_canvas(shown_on)
         return data.getvalue()
@@ -183,12 +185,21 @@ def add_lines(figure: Figure, lines: Sequence[str]) -> None:
         figure.set_figheight(figure.get_figheight() + scaled(_TITLE_INCHES) * (text.count("\n") + 1))
 
 
+def remove_title(figure: Figure) -> None:
+    """Removes a figure's title. The figure shrinks by the title's height."""
+    lines = figure.get_suptitle().count("\n") + 1
+    figure.suptitle("")
+    figure.set_figheight(figure.get_figheight() - scaled(_TITLE_INCHES) * lines)
+
+
 def mark_emulated(figure: Figure) -> None:
     """Writes under a figure's title, and across the figure, that its times are emulated, so that no copy of
-    it looks like a measurement."""
+    it looks like a measurement. The panels become transparent, because the text across lies behind them."""
     add_lines(figure, ["time in the emulator, not of a GPU"])
+    for axes in figure.axes:
+        axes.patch.set_visible(False)
     size = min(24.0, 5 * figure.get_figwidth())
-    place: dict[str, Any] = {"ha": "center", "va": "center", "rotation": 20}
+    place: dict[str, Any] = {"ha": "center", "va": "center", "rotation": 20, "zorder": -1}
     figure.text(0.5, 0.5, "emulated: no measurement", fontsize=size, color="#cc0000", alpha=0.35, **place)
 
 
@@ -252,7 +263,7 @@ def lined_pictures(
 
     ``draw`` draws one panel. Its arguments are the panel, the rows of the panel's graph, the labels of the
     lines, and the rows of all panels of the picture, because all panels share one axis. ``label`` stands
-    below each panel, and ``meaning`` only below the lowest panels. ``below`` is extra room under each panel,
+    below each panel, and ``meaning`` once below all panels. ``below`` is extra room under each panel,
     in inches. ``part`` is appended to titles and file names, such as the variant that the pictures show.
     """
     heading = title + measured.heading + (f": {part}" if part else "")
@@ -272,9 +283,9 @@ def lined_pictures(
             draw(axis, chosen[chosen["title"] == graph], shown, chosen)
             if label:
                 axis.set_xlabel(wrapped(label, letters))
-        meant = wrapped(meaning, letters)
-        for axis in axes[-columns:] if meant else ():
-            axis.set_xlabel(f"{axis.get_xlabel()}\n{meant}")
+        meant = wrapped(meaning, letters_in(figure.get_figwidth()))
+        if meant:
+            figure.supxlabel(meant, fontsize=scaled(9))
         above = max(measured.above(graph, letters).count("\n") for graph in titles)
         lines = above * math.ceil(len(titles) / columns) + meant.count("\n") + 1
         figure.set_figheight(figure.get_figheight() + scaled(_TITLE_INCHES) * lines)
@@ -360,7 +371,9 @@ def legend_of(figure: Figure, handles: Sequence[Artist], labels: Sequence[str] =
     columns = max(1, min(len(names), int(across / (letter * longest + symbol))))
     lines = sum(name.count("\n") + 1 for name in names) / columns
     figure.set_figheight(figure.get_figheight() + scaled(_LINE_INCHES) * math.ceil(lines))
-    figure.legend(handles, names, loc="outside lower center", ncols=columns)
+    meaning = figure.get_supxlabel()  # would lie under the legend, and so becomes the legend's title
+    figure.supxlabel("")
+    figure.legend(handles, names, loc="outside lower center", ncols=columns, title=meaning or None)
 
 
 def legend_below(axes: Axes) -> None:
