@@ -57,6 +57,8 @@ def main() -> None:
         if usual:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # batch systems end a job by this signal
+        if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # under nohup, the signal is ignored
+            signal.signal(signal.SIGHUP, signal.default_int_handler)
         cli.main()
     except SystemExit as end:
         if end.code == INTERRUPTED:

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
 from bfsbench.backends import GPU_BACKENDS
 from bfsbench.backends.cupti_trace import load_cupti
@@ -299,8 +300,16 @@ class SweepOutcome:
 
 class SweepProgress:
     """The base class of objects that are notified of a sweep's progress. The methods of this base class do
-    nothing.
+    nothing. An object is also the context manager of its sweep.
     """
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
 
     def loading(self, graph: GraphName) -> AbstractContextManager[Progress | None]:
         """Return a context manager in whose ``with`` block the sweep loads a graph. Its value is None, or a

@@ -11,13 +11,14 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import product
 from pathlib import Path
 from statistics import median
+from types import TracebackType
+from typing import Self
 
 import click
 
@@ -48,7 +49,8 @@ from bfsbench.graphs.load import GraphName, known_vertices, memory_lines
 from bfsbench.reports import summary, warnings
 from bfsbench.reports.levels import read_levels
 from bfsbench.rows.point import KnobValue, Point, row_name
-from bfsbench.rows.results import OTHER_SUFFIXES, table
+from bfsbench.rows.provenance import now
+from bfsbench.rows.results import OTHER_SUFFIXES, as_values, table
 from bfsbench.support.errors import ToolchainError, UsageError, plural, printable
 from bfsbench.support.interrupts import INTERRUPTED
 from bfsbench.variants import all_families, family_of, find, find_family, with_aliases
@@ -72,10 +74,22 @@ class Failures(SweepProgress):
 
 
 class JsonLines(SweepProgress):
-    """A progress display that prints each event of a sweep as one line of JSON on standard output."""
+    """A progress display that prints each event of a sweep as one line of JSON on standard output. The end of
+    the ``with`` block is the last event."""
 
     def __init__(self) -> None:
         self._again = 0
+        self._statuses: Counter[str] = Counter()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        how = "complete" if error is None else "error" if isinstance(error, Exception) else "interrupted"
+        said = {"error": str(error)} if how == "error" else {}
+        self._print("end", how=how, points=self._statuses.total(), statuses=dict(self._statuses), **said)
 
     def begin(self, device: DeviceInfo | None, total: int) -> None:
         self._print("begin", points=total, backend=device.backend if device else "host")
@@ -88,10 +102,11 @@ class JsonLines(SweepProgress):
         self._again = 0
 
     def done(self, measured: Measured) -> None:
-        self._print("point", worker=measured.worker, **measured.row)
+        self._statuses[measured.row["status"]] += 1
+        self._print("point", worker=measured.worker, **as_values(measured.row))
 
-    def _print(self, event: str, **facts: str | int) -> None:
-        click.echo(json.dumps({"event": event, **facts}))
+    def _print(self, event: str, **facts: object) -> None:
+        click.echo(json.dumps({"event": event, "time": now(), **facts}))
 
 
 def out_option(command: str) -> Declaration:
@@ -139,7 +154,7 @@ def carry_out(
     from bfsbench.cli.progress import SweepDisplay
 
     try:
-        with nullcontext(progress) if progress else SweepDisplay(request.path) as display:
+        with progress or SweepDisplay(request.path) as display:
             return sweep(request, display)
     except KeyboardInterrupt:
         _say_how_to_continue("interrupted", request, out)
@@ -358,8 +373,8 @@ def run_command(
     is 130. A LIST has commas, and may contain the ranges FIRST:LAST:xFACTOR and FIRST:LAST:+STEP.
     """
     deadline = deadline_in(minutes)
-    if as_json and (quiet or dry_run):
-        raise UsageError(f"{'--quiet' if quiet else '--dry-run'} and --json exclude each other")
+    if as_json and quiet:
+        raise UsageError("--quiet and --json exclude each other")
     progress = JsonLines() if as_json else Failures() if quiet else None
     chosen = chosen_variants(names(variants, "--variant"), family)
     problem = family_of(chosen)
@@ -372,7 +387,11 @@ def run_command(
         if not sanitize(sanitizer, sys.argv[1:]):
             raise SystemExit(1)
     elif dry_run:
-        if points := preview(asked):
+        points = preview(asked)
+        if as_json:
+            for point in points:
+                click.echo(json.dumps(point.axes()))
+        elif points:
             print_plan(points, measuring.repeats)
             print_memory(work.graphs, points)
         else:

@@ -342,6 +342,17 @@ def _samples(text: str) -> list[float]:
     return [float(sample) for sample in text.split(";") if sample]
 
 
+def as_values(row: Mapping[str, str]) -> dict[str, object]:
+    """Return a result row with the types of JSON: numbers, lists of numbers, and text. A missing number is
+    None."""
+    numbers, counts = columns_of_numbers()
+    values: dict[str, object] = dict(row)
+    for name in numbers & row.keys():
+        number = int if name in counts else float
+        values[name] = number(row[name]) if row[name] else None
+    return values | {name: _samples(row[name]) for name in SAMPLES if name in row}
+
+
 def table(rows: Sequence[Mapping[str, str]]) -> pd.DataFrame:
     """Return result rows as a table for analysis. Raises InputError if a numeric column holds text.
 

@@ -18,8 +18,9 @@ from bfsbench.support.descendants import kill_descendants
 
 INTERRUPTED = 130
 """The exit code of a program that was interrupted."""
-INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
-"""SIGINT, which Ctrl-C sends, and SIGTERM, which batch systems send to every process of a job."""
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""SIGINT, which Ctrl-C sends, SIGTERM, which batch systems send to every process of a job, and SIGHUP, which
+a terminal sends when it closes."""
 
 _T = TypeVar("_T")
 

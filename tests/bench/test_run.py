@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -220,7 +221,7 @@ def test_failed_rows_carry_their_axes_and_provenance(tmp_path: Path) -> None:
         (("--min-time", "60"), "do not fit into --timeout 60"),
         (("--blok", "3"), "No such option '--blok'"),
         (("--variant", "virtual_warp", "--W_SZ", "3"), "knob W_SZ: 3 is out of range"),
-        (("--json", "--dry-run"), "--dry-run and --json exclude each other"),
+        (("--json", "--quiet"), "--quiet and --json exclude each other"),
         (("--variant", "push", "--energy"), "--energy needs a GPU or host programs"),
         (("--variant", "push", "--until-decided"), "--until-decided needs a GPU or host programs"),
     ],
@@ -363,7 +364,7 @@ def test_a_sweep_that_never_begins_leaves_no_file(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["bad.mtx"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_says_how_to_go_on(tmp_path: Path, number: signal.Signals) -> None:
     measuring = ("--backend", "cpu", "--out", "r.csv", "--timeout", "60")
     command = [sys.executable, "-m", "bfsbench", "run", *measuring]
@@ -453,14 +454,27 @@ def test_resuming_says_which_rows_are_replaced(tmp_path: Path) -> None:
 def test_a_sweep_prints_its_events_as_lines_of_json(tmp_path: Path) -> None:
     words = ("--dataset", LATTICE, "--variant", "push,cpu_queue", "--json")
     done = run(*words, cwd=tmp_path)
-    begin, batch, *points = map(json.loads, done.stdout.splitlines())
+    begin, batch, *points, end = events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert all(datetime.fromisoformat(event.pop("time")).tzinfo for event in events)
     assert begin == {"event": "begin", "points": 2, "backend": "cpu"}
     assert batch == {"event": "batch", "points": 2, "held": 0, "again": 0}
     rows = read_rows(tmp_path / "r.csv")
     for point, row in zip(points, rows, strict=True):
-        assert {name: point.get(name, "") for name in row} == row and point["event"] == "point"
-    again = run(*words, "--resume", cwd=tmp_path).stdout.splitlines()
-    assert json.loads(again[-1]) == {"event": "batch", "points": 2, "held": 2, "again": 0}
+        assert point["event"] == "point" and point["variant"] == row["variant"]
+        assert point["search_ms_samples"] == [*map(float, row["search_ms_samples"].split(";"))]
+        assert (point["num_vertices"], point["energy_j"]) == (int(row["num_vertices"]), None)
+    assert end == {"event": "end", "how": "complete", "points": 2, "statuses": {"ok": 2}}
+    batch, end = (json.loads(line) for line in run(*words, "--resume", cwd=tmp_path).stdout.splitlines()[-2:])
+    assert (batch["held"], end["points"]) == (2, 0)
+    planned = run(*words, "--dry-run", cwd=tmp_path).stdout.splitlines()
+    assert [json.loads(line)["variant"] for line in planned] == ["frontier_numbers", "cpu_queue"]
+
+
+def test_an_error_is_the_last_line_of_json(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("precious\n")
+    done = run("--variant", "push", "--json", "--dataset", LATTICE, cwd=tmp_path, check=2)
+    end = json.loads(done.stdout.splitlines()[-1])
+    assert (end["event"], end["how"]) == ("end", "error") and end["error"] in done.stderr
 
 
 def test_a_dry_run_does_not_make_the_graph(tmp_path: Path) -> None:
