@@ -155,10 +155,10 @@ class Output:
             self._profiles.read_again()
             self._profiles.keep_only(lambda row: taken.get(_named_today(row)) in (None, row["taken_at"]))
         self._results.read_again()
-        written = {name: (row["code"], row["taken_at"]) for name, row in latest.items()}
-        self._results.keep_only(
-            lambda row: written.get(_identity(row)) in (None, (row["code"], row["taken_at"]))
-        )
+        # A sweep of a small graph may replace a row within a second, so taken_at alone is not enough.
+        telling = itemgetter("code", "taken_at", "search_ms_samples")
+        written = {name: telling(row) for name, row in latest.items()}
+        self._results.keep_only(lambda row: written.get(_identity(row)) in (None, telling(row)))
         return read
 
     def check_continuity(self, graphs: Graphs, origins: Sequence[Mapping[str, str]]) -> None:
