@@ -34,6 +34,7 @@ _COMMANDS = {
     "roofline": ("results", "Compare searches with the highest rates of their device."),
     "worker": ("machines", "Offer this machine's GPUs to a sweep on a cluster."),
     "certificates": ("machines", "Make certificates for a cluster of several hosts."),
+    "cache": ("machines", "Show the space that the cache takes, or remove parts of it."),
     "doctor": ("machines", "Check what is installed and what is missing."),
 }
 """Maps the name of each command to its module and its short help. The module defines the function

@@ -1,7 +1,9 @@
-"""Define ``doctor``, ``probe``, ``worker`` and ``certificates``: commands for machines and for clusters."""
+"""Define ``doctor``, ``cache``, ``probe``, ``worker`` and ``certificates``: commands for machines and for
+clusters."""
 
 import asyncio
 import json
+import shutil
 import textwrap
 from contextlib import closing
 from dataclasses import asdict
@@ -11,13 +13,14 @@ from pathlib import Path
 import click
 
 from bfsbench.backends import GPU_BACKENDS, open_device
-from bfsbench.cli.options import FOLDER, PATH, format_option, measuring_option, rendered
+from bfsbench.cli.options import FOLDER, PATH, format_option, measuring_option, rendered, require_known
 from bfsbench.cluster.address import FORMS, Running, host_and_port, is_loopback, parse
 from bfsbench.cluster.certificates import make, security_in
 from bfsbench.reports.table import WIDTH, Table
 from bfsbench.support.doctor import Section, examine, usable_backends
-from bfsbench.support.errors import UsageError
+from bfsbench.support.errors import UsageError, size_text
 from bfsbench.support.interrupts import INTERRUPTED
+from bfsbench.support.paths import CACHE_PARTS, cache_dir
 from bfsbench.support.storage import output
 
 
@@ -91,6 +94,40 @@ def _text(section: Section) -> str:
         if check.fix:
             lines.append(f"{'':<11}{'to fix':<13}  {check.fix}")
     return "\n".join(lines)
+
+
+@click.command()
+@click.option(
+    "--clean",
+    metavar="PARTS",
+    help="Remove these folders of the cache, or 'all'. What is missing is made or downloaded again.",
+)
+@format_option()
+def cache_command(clean: str | None, style: str) -> None:
+    """Show how much space the folders of the cache take, or remove some of them.
+
+    Do not remove folders while another bfsbench runs.
+    """
+    cache = cache_dir()
+    if clean is not None:
+        wanted = list(CACHE_PARTS) if clean == "all" else clean.split(",")
+        require_known("folder", wanted, CACHE_PARTS)
+        for name in wanted:
+            try:
+                shutil.rmtree(cache / name)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise UsageError(f"cannot remove {error.filename}: {error.strerror}") from error
+            click.echo(f"removed {cache / name}", err=True)
+    rows = [
+        (name, len(files), size_text(sum(file.stat().st_size for file in files)), content)
+        for name, content in CACHE_PARTS.items()
+        if (files := [path for path in (cache / name).rglob("*") if path.is_file()])
+    ]
+    notes = () if rows else ("The cache is empty.",)
+    table = Table("cache", f"Cache in {cache}", ("folder", "files", "size", "content"), [*rows], notes)
+    click.echo(rendered([table], style), nl=False)
 
 
 @click.command()

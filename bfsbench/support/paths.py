@@ -20,6 +20,18 @@ CATALOGUE = _shipped("datasets.toml")
 H200_CEILINGS = _shipped("results/h200/ceilings.csv")
 """A file with the highest rates of an H200, as ``bfsbench probe`` measured them for the project's results."""
 BUNDLED = PACKAGE / "data"
+CACHE_PARTS = {
+    "downloads": "downloaded files of graphs",
+    "checksums": "checksums of the user's own files",
+    "graphs": "converted and generated graphs",
+    "given": "graphs that Python programs passed as arrays",
+    "native": "compiled CPU programs, and compiled kernels of the emulator",
+    "nvrtc": "kernels that NVRTC compiled",
+    "pycuda": "kernels that PyCUDA compiled",
+    "zig": "what the compiler Zig keeps",
+    "entries": "built programs of other authors, and their records",
+}
+"""Maps the name of each folder in the cache to its content."""
 
 
 def cache_dir() -> Path:

@@ -1,0 +1,33 @@
+"""``bfsbench cache`` shows and removes the folders of the cache."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.commands import invoke, refused
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("BFSBENCH_CACHE", str(folder))
+    return folder
+
+
+def test_an_absent_cache_has_no_folders(cache: Path) -> None:
+    assert "The cache is empty." in invoke("cache").stdout
+    assert invoke("cache", "--clean", "all").exit_code == 0
+    assert not cache.exists()
+
+
+def test_only_the_named_folders_are_removed(cache: Path) -> None:
+    for name in ("graphs/a", "graphs/b", "native/x", "entries/mine/bin/y"):
+        file = cache / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(bytes(1024))
+    lines = [line.split() for line in invoke("cache").stdout.splitlines()]
+    assert ["graphs", "2", "2.0", "KiB"] in [line[:4] for line in lines]
+    done = invoke("cache", "--clean", "graphs,native")
+    assert [path.name for path in cache.iterdir()] == ["entries"]
+    assert "entries" in done.stdout and "graphs" not in done.stdout
+    assert refused(invoke("cache", "--clean", "grphs")).startswith("unknown folder 'grphs': there are ")
