@@ -45,7 +45,7 @@ from bfsbench.cli.options import (
     variants_option,
 )
 from bfsbench.cluster.address import runner_maker
-from bfsbench.graphs.load import GraphName, known_vertices, memory_lines
+from bfsbench.graphs.load import GraphName, known_vertices, memory_lines, not_here
 from bfsbench.reports import summary, warnings
 from bfsbench.reports.levels import read_levels
 from bfsbench.rows.point import KnobValue, Point, row_name
@@ -251,6 +251,16 @@ def print_memory(graphs: Sequence[GraphName], points: Sequence[Point]) -> None:
         click.echo(line)
 
 
+def print_obstacles(graphs: Sequence[GraphName], out: Path | None, resume: bool) -> None:
+    """Print what would keep the sweep from running: graphs that are not fetched, and a result file that
+    exists."""
+    for graph in graphs:
+        if missing := not_here(graph):
+            click.echo(missing)
+    if out is not None and out.exists() and not resume:
+        click.echo(f"{out} exists: add --resume to continue it, or choose another --out")
+
+
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 _OF_ROWS = ("--out", "--repeats", "--resume", "--retry-failed")
 """Options that concern the result file, which a sweep under compute-sanitizer does not keep."""
@@ -394,6 +404,7 @@ def run_command(
         elif points:
             print_plan(points, measuring.repeats)
             print_memory(work.graphs, points)
+            print_obstacles(work.graphs, out, measuring.resume)
         else:
             click.echo("nothing left to do")
     else:

@@ -22,9 +22,8 @@ from bfsbench.bench.tune import Space, Tuning
 from bfsbench.experiments.declaration import Experiment, GraphUse, Sweep
 from bfsbench.experiments.outcome import known_rows
 from bfsbench.experiments.series import Series, authors_form, variants_of
-from bfsbench.graphs import files
 from bfsbench.graphs.generators import recommended_source
-from bfsbench.graphs.load import GraphName, resolve
+from bfsbench.graphs.load import GraphName, not_here, resolve
 from bfsbench.graphs.marks import Marks, split_marks
 from bfsbench.rows.point import KnobValue, Point, row_name
 from bfsbench.support.errors import InputError, UsageError
@@ -61,7 +60,7 @@ def choose(
         wanted = resolve(use.name)
         name = wanted.dataset.name if wanted.dataset else wanted.name
         candidates = chain([wanted], map(resolve, use.stand_ins if stand_ins else ()))
-        found = next(filter(is_here, candidates), None)
+        found = next((name for name in candidates if not not_here(name)), None)
         if found is None:
             missing.append(name)
         else:
@@ -78,13 +77,6 @@ def require_all(missing: list[str], stand_ins: bool) -> None:
     which = f"{len(missing)} graphs are" if len(missing) > 1 else "a graph is"
     instead = "nor a stand-in for them" if stand_ins else "--stand-ins searches similar graphs instead"
     raise UsageError(f"{which} not here: run 'bfsbench fetch {' '.join(missing)}' ({instead})")
-
-
-def is_here(request: GraphName) -> bool:
-    """Returns whether the graph is available without fetching anything."""
-    if request.dataset is None or not request.needs_file:
-        return True
-    return files.held(request.dataset) is not None
 
 
 def _shrunk(request: GraphName, scale: float) -> GraphName:

@@ -156,11 +156,19 @@ def load(text: str | os.PathLike[str], progress: Progress | None = None, *, chec
 def load_parsed(request: GraphName, progress: Progress | None = None, *, check: bool = True) -> Graph:
     """Returns the graph of a parsed name. ``progress`` and ``check`` have the meaning that :func:`load`
     describes. Raises UsageError for a dataset that is not fetched, and InputError for a bad file."""
+    if missing := not_here(request):
+        raise UsageError(missing)
     found = files.held(request.dataset) if request.dataset else None
-    if request.dataset is not None and request.needs_file and found is None:
-        name = request.dataset.name
-        raise UsageError(f"dataset {name} is not here yet: run 'bfsbench fetch {name}'")
     return prepare(request, found, progress, check=check)
+
+
+def not_here(request: GraphName) -> str:
+    """Returns a message with the command that fetches the graph. Returns an empty text if the graph's file is
+    here, or if the graph needs no file."""
+    if request.dataset is None or not request.needs_file or files.held(request.dataset):
+        return ""
+    name = request.dataset.name
+    return f"dataset {name} is not here yet: run 'bfsbench fetch {name}'"
 
 
 def resolve(text: str) -> GraphName:

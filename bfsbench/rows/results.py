@@ -234,7 +234,10 @@ def _header(lines: Iterator[list[str]], name: str, columns: Sequence[str], kind:
         raise InputError(f"{name} has the column file, which read_results adds: drop it before writing rows")
     strange = [column for column in header if column not in {*columns, *appended_columns(tuple(columns))}]
     if not _is_header([column for column in header if column not in strange], columns):
-        raise InputError(f"{name} is not a {kind}")
+        missing = [column for column in columns if column not in {*header, *ADDED}]
+        few = len(missing) <= len(columns) // 2
+        lacks = f": it lacks the columns {', '.join(missing)}" if missing and few else ""
+        raise InputError(f"{name} is not a {kind}{lacks}")
     raise InputError(
         f"{name} has columns of no family that is known here: {', '.join(strange)} "
         "(BFSBENCH_VARIANTS may name the folder of one)"

@@ -483,6 +483,14 @@ def test_a_dry_run_does_not_make_the_graph(tmp_path: Path) -> None:
     assert "3 points" in done.stdout
 
 
+def test_a_dry_run_names_what_a_sweep_lacks(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("precious\n")
+    words = ("--variant", "push", "--dry-run", "--dataset")
+    said = run(*words, f"{LATTICE},USA-road-d.W", cwd=tmp_path).stdout
+    assert "dataset USA-road-d.W is not here yet: run 'bfsbench fetch USA-road-d.W'" in said
+    assert "r.csv exists: add --resume to continue it, or choose another --out" in said
+
+
 def test_rows_name_the_schedule_they_were_run_in(tmp_path: Path) -> None:
     words = ("--dataset", LATTICE, "--variant", "push")
     (row,) = measured(*words, "--schedule-seed", "7", cwd=tmp_path)
