@@ -114,7 +114,7 @@ def variant_tables(variant: type[Variant]) -> list[Table]:
         "usual block": "" if not variant.launched else f"{variant.usual_block} threads",
     }
     rows: list[tuple[Cell, ...]] = [(name, value) for name, value in facts.items() if value]
-    paragraphs = inspect.cleandoc(variant.__doc__ or "").split("\n\n")
+    paragraphs = re.split(r"\n\n|\n(?=- )", inspect.cleandoc(variant.__doc__ or ""))  # items of lists, too
     notes = [" ".join(paragraph.split()) for paragraph in paragraphs if paragraph]
     notes = [line for note in notes for line in ("", note)][1:]
     about = Table("variant", variant.name, ("property", "value"), rows, tuple(notes))
