@@ -149,8 +149,10 @@ class Members:
         return self._alone.over()
 
     def forget(self, member: Member) -> None:
-        """Remove a lost worker from the list. A worker that appears later at its address counts as new."""
-        self.present.pop(member.address, None)
+        """Remove a lost worker from the list, and tell the user. A worker that appears later at its address
+        counts as new."""
+        if self.present.pop(member.address, None):
+            self.tell(f"worker {member.name} was lost: other workers get its points")
 
     def leave_out(self, member: Member, reason: str) -> None:
         """Exclude a worker from the rest of the sweep, and tell the user why."""

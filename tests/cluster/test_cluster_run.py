@@ -78,6 +78,7 @@ def test_what_kills_a_worker_costs_one_row_and_what_hangs_another(start: Start, 
     said = finished(start(*MEASURE, LATTICE, *words.split()), 1)
     rows = rows_in(tmp_path / "r.csv")
     assert len({axes_of(row) for row in rows}) == len(rows) == 5, said
+    assert re.search(r"worker \S+-[01] was lost: other workers get its points", said)
     outcome = {(row["variant"], row["status"]) for row in rows}
     assert outcome == {
         ("frontier_numbers", "ok"),
