@@ -62,27 +62,73 @@ class barrier {
     mutable unsigned phase_;
 };
 
-template <thread_scope kScope, unsigned kStages>
-struct pipeline_shared_state {};
+enum class pipeline_role { producer, consumer };
 
-// All threads of a pipeline are producers and consumers.
+// The barriers of a pipeline's stages. A use of a stage is one phase of both of its barriers.
+template <thread_scope kScope, unsigned kStages>
+struct pipeline_shared_state {
+    barrier<kScope> produced[kStages], consumed[kStages];
+    unsigned producers;
+};
+
+// A pipeline without stages, of one thread, never waits, because a copy is complete when its call returns.
 template <thread_scope kScope>
 class pipeline {
   public:
-    void producer_acquire() {}
-    void producer_commit() {}
-    void consumer_wait() { meet(); }
-    void consumer_release() { meet(); }
+    pipeline() = default;
+    template <unsigned kStages>
+    explicit pipeline(pipeline_shared_state<kScope, kStages>* state)
+        : produced_(state->produced), consumed_(state->consumed), stages_(kStages) {}
+
+    void producer_acquire() {
+        if (stages_ && head_ >= stages_) consumed_[head_ % stages_].wait(head_ / stages_ - 1);
+    }
+    void producer_commit() {
+        if (stages_) produced_[head_ % stages_].arrive();
+        ++head_;
+    }
+    void consumer_wait() {
+        if (stages_) produced_[tail_ % stages_].wait(tail_ / stages_);
+    }
+    void consumer_release() {
+        if (stages_) consumed_[tail_ % stages_].arrive();
+        ++tail_;
+    }
     bool quit() { return true; }
 
   private:
-    static void meet() {
-        if constexpr (kScope == thread_scope_block) __syncthreads();
-    }
+    barrier<kScope>*produced_ = nullptr, *consumed_ = nullptr;
+    unsigned stages_ = 0, head_ = 0, tail_ = 0;  // head_ counts the thread's commits, and tail_ its releases
 };
 inline pipeline<thread_scope_thread> make_pipeline() { return {}; }
+
+// Makes a pipeline of a group with these numbers of threads that produce and that consume.
 template <class Group, thread_scope kScope, unsigned kStages>
-pipeline<kScope> make_pipeline(const Group&, pipeline_shared_state<kScope, kStages>*) { return {}; }
+pipeline<kScope> make_pipeline(const Group& group, pipeline_shared_state<kScope, kStages>* state, unsigned producers, unsigned consumers) {
+    if (group.thread_rank() == 0)
+        for (unsigned stage = 0; stage < kStages; ++stage) {
+            init(&state->produced[stage], producers);
+            init(&state->consumed[stage], consumers);
+        }
+    group.sync();
+    return pipeline<kScope>(state);
+}
+template <class Group, thread_scope kScope, unsigned kStages>
+pipeline<kScope> make_pipeline(const Group& group, pipeline_shared_state<kScope, kStages>* state) {
+    return make_pipeline(group, state, group.size(), group.size());
+}
+template <class Group, thread_scope kScope, unsigned kStages>
+pipeline<kScope> make_pipeline(const Group& group, pipeline_shared_state<kScope, kStages>* state, size_t producers) {
+    return make_pipeline(group, state, producers, group.size() - producers);
+}
+template <class Group, thread_scope kScope, unsigned kStages>
+pipeline<kScope> make_pipeline(const Group& group, pipeline_shared_state<kScope, kStages>* state, pipeline_role role) {
+    if (group.thread_rank() == 0) state->producers = 0;
+    group.sync();
+    if (role == pipeline_role::producer) atomic_ref<unsigned, kScope>(state->producers).fetch_add(1, memory_order_relaxed);
+    group.sync();
+    return make_pipeline(group, state, size_t{state->producers});
+}
 template <unsigned kPrior, thread_scope kScope>
 void pipeline_consumer_wait_prior(pipeline<kScope>& pipe) { pipe.consumer_wait(); }
 
