@@ -392,6 +392,10 @@ API cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flag
 }
 API cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithPriority(stream, 0, 0); }
 API cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) { return cudaStreamCreateWithPriority(stream, flags, 0); }
+API cudaError_t cudaStreamSetAttribute(cudaStream_t, cudaStreamAttrID, const cudaStreamAttrValue* value) {
+    return noted(value ? cudaSuccess : cudaErrorInvalidValue);
+}
+API cudaError_t cudaCtxResetPersistingL2Cache() { return noted(cudaSuccess); }
 API cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     if (stream <= cudaStreamFireAndForget) return noted(cudaSuccess);
     if (auto* streams = device().streams()) streams->destroy(stream->number);

@@ -161,6 +161,10 @@ void streams() {
     DO(cudaStreamCreate(&first));
     DO(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
     DO(cudaStreamCreateWithPriority(&third, cudaStreamDefault, -1));
+    cudaStreamAttrValue attribute = {};
+    attribute.accessPolicyWindow = {&attribute, 64, 0.5f, cudaAccessPropertyPersisting, cudaAccessPropertyStreaming};
+    DO(cudaStreamSetAttribute(third, cudaStreamAttributeAccessPolicyWindow, &attribute));
+    DO(cudaCtxResetPersistingL2Cache());
     DO(cudaEventCreate(&begin));
     DO(cudaEventCreateWithFlags(&end, cudaEventDefault));
     IS(cudaErrorInvalidResourceHandle, cudaEventElapsedTime(&ms, begin, end));

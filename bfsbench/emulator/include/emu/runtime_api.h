@@ -248,6 +248,29 @@ EMU_C cudaError_t cudaStreamCreate(cudaStream_t* stream);
 EMU_C cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
 EMU_C cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority);
 EMU_C cudaError_t cudaStreamDestroy(cudaStream_t stream);
+
+// Attributes of streams. They change only the speed of a GPU, so the emulator ignores them.
+enum cudaAccessProperty { cudaAccessPropertyNormal, cudaAccessPropertyStreaming, cudaAccessPropertyPersisting };
+enum cudaSynchronizationPolicy {
+    cudaSyncPolicyAuto = 1, cudaSyncPolicySpin, cudaSyncPolicyYield, cudaSyncPolicyBlockingSync
+};
+struct cudaAccessPolicyWindow {
+    void* base_ptr;
+    size_t num_bytes;
+    float hitRatio;
+    cudaAccessProperty hitProp, missProp;
+};
+union cudaStreamAttrValue {
+    cudaAccessPolicyWindow accessPolicyWindow;
+    cudaSynchronizationPolicy syncPolicy;
+    int priority;
+};
+enum cudaStreamAttrID {
+    cudaStreamAttributeAccessPolicyWindow = 1, cudaStreamAttributeSynchronizationPolicy = 3, cudaStreamAttributePriority = 8
+};
+EMU_C cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID attribute, const cudaStreamAttrValue* value);
+EMU_C cudaError_t cudaCtxResetPersistingL2Cache();
+
 EMU_C cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 EMU_C cudaError_t cudaStreamQuery(cudaStream_t stream);
 EMU_C cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0);
