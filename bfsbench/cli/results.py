@@ -23,7 +23,7 @@ from bfsbench.cli.options import (
     require_known,
     row_filters,
 )
-from bfsbench.reports import NOT_IN_TABLES, NOT_ON_PAGES, TABLES, select, tables, warnings
+from bfsbench.reports import IN_PAPERS, NOT_IN_TABLES, NOT_ON_PAGES, TABLES, select, tables, warnings
 from bfsbench.reports.asked import compare, picture_file
 from bfsbench.reports.levels import read_levels
 from bfsbench.reports.plots import (
@@ -71,7 +71,8 @@ class Inches(click.ParamType[float]):
     "names",
     "tables",
     f"Which tables: {', '.join(TABLES)}. Default: all except levels, the matrix, the history, rankings of "
-    "one graph, and heat maps of emulated kernels.",
+    "one graph, and heat maps of emulated kernels. LaTeX of several graphs has the matrix in place of the "
+    "best times and the heat maps.",
 )
 @names_option(
     "--plot",
@@ -163,7 +164,9 @@ def report_command(
 
                 file.write(page(rows, levels))
             else:
-                file.write(rendered(tables(rows, names or None, levels), style, file, narrow="--backend"))
+                compact = style == "latex" and rows["graph"].nunique() > 1
+                chosen = names or (IN_PAPERS if compact else None)
+                file.write(rendered(tables(rows, chosen, levels), style, file, narrow="--backend"))
     if others := [path.name for folder in files for path in left_out(folder)]:
         click.echo(f"bfsbench: not result files, and left out: {', '.join(others)}", err=True)
     if not history and (style in PICTURES or (names and "provenance" not in names)):

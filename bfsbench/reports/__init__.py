@@ -29,7 +29,17 @@ from bfsbench.reports.table import Table
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["NOT_IN_TABLES", "NOT_ON_PAGES", "TABLES", "Table", "select", "summary", "tables", "warnings"]
+__all__ = [
+    "IN_PAPERS",
+    "NOT_IN_TABLES",
+    "NOT_ON_PAGES",
+    "TABLES",
+    "Table",
+    "select",
+    "summary",
+    "tables",
+    "warnings",
+]
 
 TABLES: dict[str, Callable[[Results], list[Table]]] = {
     "datasets": graph_counts,
@@ -53,6 +63,11 @@ NOT_IN_TABLES = (
 
 NOT_ON_PAGES = ("wall_ms_samples", "parents_ms", "source_checksum", "gpu_bus_id")
 """Columns of result files that an HTML page does not need."""
+
+
+IN_PAPERS = ("datasets", "ranking", "matrix", "failures", "provenance")
+"""The tables that ``report --format latex`` makes of several graphs. The matrix has one line per search, but
+the best times would have several tables per graph."""
 
 
 def tables(

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 import termios
@@ -365,3 +366,14 @@ def test_a_folder_is_read_without_its_other_files(tmp_path: Path) -> None:
     shown = report(tmp_path)
     assert shown.exit_code == 0 and "pull" in shown.stdout
     assert "bfsbench: not result files, and left out: goals.csv" in shown.stderr
+
+
+def test_latex_of_several_graphs_has_the_matrix_in_place_of_the_best_times(tmp_path: Path) -> None:
+    rows = [row(1.0, graph=graph, variant=variant) for graph in "ab" for variant in ("pull", "push")]
+    write(tmp_path / "both.csv", rows)
+    write(tmp_path / "one.csv", rows[:2])
+    for name, chosen, other in (("both", "matrix", "best"), ("one", "best", "matrix")):
+        labels = re.findall(
+            r"label\{tab:(\w+)", invoke("report", "--format", "latex", tmp_path / f"{name}.csv").stdout
+        )
+        assert chosen in labels and other not in labels
