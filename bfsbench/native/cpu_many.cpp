@@ -39,8 +39,8 @@ constexpr int64_t kAhead = 48;  // number of arcs or queue entries between a pre
 // In a pulled level, a vertex that some search has not reached adds the rows of its in-neighbours to its own row.
 // After every kLooks in-neighbours in the frontier, it tests whether its row is complete.
 constexpr int kLooks = 4;
-// The balls of all passes together read at most kBallArcs times the number of all arcs. A ball consists of the
-// vertices around a source, see by_balls().
+// Limits the work of by_balls(), which finds sources that lie close together. In a search, by_balls() reads at most
+// kBallArcs times the number of arcs of the graph.
 constexpr int64_t kBallArcs = 4;
 
 // Bits of the state of a vertex. kComplete: every search of the pass has reached the vertex. kActive: the vertex

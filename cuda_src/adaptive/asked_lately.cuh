@@ -15,9 +15,9 @@ struct asked_lately {
     __device__ __forceinline__ void reset() {
         for (unsigned i = threadIdx.x; i < size; i += blockDim.x) vertices[i] = -1;
     }
-    // For each k whose mine[k] is set, puts v[k] into the table. Clears mine[k] if v[k] was already in the
-    // table. The caller must claim the remaining vertices in this level, because other threads skip
-    // vertices that they find in the table.
+    // Puts the vertices v[k] whose mine[k] is true into the table. If a vertex was in the table before,
+    // another thread claims it, so this function sets its mine[k] to false. The caller must claim the
+    // remaining vertices in this level, because other threads skip vertices that they find in the table.
     template <int count>
     __device__ __forceinline__ void keep_others(bool (&mine)[count], const int (&v)[count]) {
         int last[count];

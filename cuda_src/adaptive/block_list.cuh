@@ -8,8 +8,8 @@ template <unsigned capacity>
 struct block_list {
     int entries[capacity];
     unsigned size;  // the number of places requested so far, including places of refused appends
-    // Entries before `end` are valid. `end` is the capacity, or the least place requested by an append that
-    // did not fit.
+    // Entries with an index below `end` are valid. `end` is the capacity. If an append did not fit, `end`
+    // is the smallest index that such an append would have used.
     unsigned end;
 
     // Empties the list. One thread of the block calls this function, before a barrier of the block.
@@ -18,8 +18,9 @@ struct block_list {
     // append.
     __device__ __forceinline__ unsigned listed() const { return min(size, end); }
     __device__ __forceinline__ bool all_fit() const { return size <= capacity; }
-    // Appends numbers[k] for each set mine[k] of all lanes of a warp. If there is no room for all of them, it
-    // appends none and returns false. All lanes of the warp must call this function.
+    // Appends the numbers[k] whose mine[k] is true, of all lanes of a warp. If there is no room for all of
+    // these numbers, it appends none of them and returns false. All lanes of the warp must call this
+    // function.
     template <int count>
     __device__ __forceinline__ bool append(const bool (&mine)[count], const int (&numbers)[count]) {
         unsigned lanes[count], total = 0, at = 0;
@@ -46,8 +47,8 @@ struct block_list {
 struct warp_list {
     int entries[32];
 
-    // Stores in the list the numbers that the lanes bring (numbers[k] for each set mine[k]), if there are at
-    // most 32. Returns how many there are. All lanes of a warp must call this function.
+    // Stores in the list the numbers[k] whose mine[k] is true, of all lanes, if there are at most 32 of
+    // them. Returns how many there are. All lanes of a warp must call this function.
     template <int count>
     __device__ __forceinline__ unsigned fill(const bool (&mine)[count], const int (&numbers)[count]) {
         unsigned lanes[count], total = 0, at = 0;
@@ -62,8 +63,8 @@ struct warp_list {
         __syncwarp();
         return total;
     }
-    // Returns the number that this lane takes, or 0 if `there` is false. All lanes of a warp must call this
-    // function, once after each fill().
+    // Returns one number of the list, a different one for each lane. Returns 0 if `there` is false. All
+    // lanes of a warp must call this function, once after each fill().
     __device__ __forceinline__ int take(bool there) const {
         const int entry = there ? entries[threadIdx.x % 32] : 0;
         __syncwarp();

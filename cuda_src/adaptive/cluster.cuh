@@ -72,8 +72,8 @@ struct cluster_queues {
     in_turn<int, 2> overflow;  // true if a queue had no room for a row of a level
     in_turn<pause_kind, 2> pause;
     unsigned total;  // the cluster's queue entries in the last counted level; 0 if unknown
-    // `total` divided by its value one level before. At the start of a step it is 1 or, if the frontier is the
-    // source, the mean degree.
+    // The growth of the frontier: `total`, divided by `total` one level earlier. At the start of a step it is
+    // 1. If the frontier is the source, it is the mean degree.
     float growth;
     unsigned tiny_levels;  // number of consecutive tiny levels, including the level that `total` counts
     unsigned last;  // the level before which the cluster stops in any case
@@ -159,7 +159,8 @@ template <class Level, class Row, int at_a_time>
 __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &own, const Row (&rows)[at_a_time],
                                            const unsigned (&target)[at_a_time], unsigned warps, unsigned most, int step,
                                            unsigned level) {
-    // The number of entries that the lane writes itself, and where they begin.
+    // For the queue of the target block: the number of entries that this lane writes itself, and the place of
+    // the first of them.
     unsigned few[at_a_time], slots[at_a_time];
     for (int k = 0; k < at_a_time; ++k) {
         few[k] = rows[k].parts() <= 8 ? rows[k].parts() : 0;

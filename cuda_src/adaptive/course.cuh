@@ -13,8 +13,8 @@ constexpr float QUEUE_LOOKS = 8e5f, QUEUE_LOOKS_OF_VERTEX = 5.0f;
 // upper limits of the price of this work: MISS_LOOKS for all rows together, and MISS_LOOKS_OF_ARC for each arc of
 // an unreached vertex.
 constexpr float MISS_LOOKS = 8e6f, MISS_LOOKS_OF_ARC = 10.0f;
-// `worth` is the number of edges above which pulling costs less than pushing. If the frontier has fewer than worth
-// / FAR_BELOW edges, decide() saves the time to compute `worth` again.
+// If the frontier has fewer than `worth` / FAR_BELOW edges, decide() does not compute `worth` again. `worth` is
+// the number of edges above which pulling costs less than pushing.
 constexpr int FAR_BELOW = 2;
 constexpr float UNSURE = 1.6f;  // a factor on `worth`, until a level has shown how arcs are spread
 constexpr int MIXED = 64;       // a queue is mixed if there is more than one further entry per MIXED vertices
@@ -66,7 +66,7 @@ __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const co
     const bool queued = !at.now.unqueued || at.now.found.edges / QUAD <= search.when.small;
     const float queue = queued ? 0 : QUEUE_LOOKS + QUEUE_LOOKS_OF_VERTEX * (float)at.now.found.vertices;
     const float others = left.rows() + (float)search.num_vertices / 4 + chain - queue;
-    // 1e30 edges: never pull.
+    // If the search may not pull, the result is so large that it never pulls.
     return search.when.may_pull && cost > 0 ? left.edges_meeting(cost, fmaxf(others, 1)) : 1e30f;
 }
 
@@ -160,8 +160,8 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
     if (notice) {
         at.now.must_pull = at.now.unqueued && load_relaxed(&now.unlisted);
         at.now.rests = load_relaxed(&now.rests);
-        // A block may miss this flag and go on. Then it fails at the next barrier, to which the failed block does
-        // not come.
+        // A block may read this flag before another block sets it, and continue. It then fails at the next
+        // barrier, at which the other block does not arrive.
         failed = load_relaxed(&state.failed);
         if (recounted)
             at.left.unreached = load_relaxed(&state.unreached[at.step].vertices),

@@ -71,7 +71,7 @@ __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *vis
         const unsigned active = __ballot_sync(ALL_LANES, at < end);
         if (active == 0) return;  // no lane has a row, the list is empty, and no word is left
         const bool list_empty = head == tail && next.at.current == 0;
-        // Lanes per row: 32 / (number of rows), rounded down to a power of two.
+        // The number of lanes for each row is 32 / (number of rows), rounded down to a power of two.
         const unsigned lanes = list_empty ? 32 >> (32 - __clz(__popc(active) - 1)) : 1;
         int parent = 0;
         const bool reached =

@@ -15,9 +15,10 @@ class Shadow;
 struct Site {
     const void* address = nullptr;  // address of the instruction; null for a free slot of the hash table
     uint16_t number = 0;
-    // The range of the buffer or shared variable that contains the instruction's last access. Later accesses
-    // to this range need no search. The range has `bytes` bytes and begins at the offset `first`. The offset
-    // counts from `origin` or, if `shared` is set, from the beginning of the running block's shared memory.
+    // Describes the memory that the instruction accessed last: a range of a buffer or of a shared variable.
+    // An access to this range needs no search for its buffer. The range has `bytes` bytes, and begins at the
+    // offset `first`. The offset counts from `origin`. If `shared` is set, it counts from the beginning of
+    // the running block's shared memory.
     bool shared = false;
     uint32_t width = 0;  // number of bytes of an access; 0 if unknown
     const char* origin = nullptr;

@@ -54,8 +54,8 @@ struct Changes {
 // Counting::note_phases_at). `jump` is a backward jump, and `part` leaves a loop early.
 enum class Kind : int { read, write, update, barrier, note, jump, part };
 
-// Describes what an instruction of a kernel does, without the accessed address. A jump leads from `from` to
-// `site`. A `part` leaves a loop early. Jumps and parts are neither memory accesses nor barriers.
+// An operation of a kernel, without the accessed address: a memory access, a barrier, a jump or a part. A
+// jump leads from `from` to `site`. A part is the place at which a lane leaves a loop early.
 struct Op {
     const void* site;
     const void* from;

@@ -55,7 +55,7 @@ struct Equality {
 struct Inequality {
     template <class A, class B> bool operator()(const A& a, const B& b) const { return !(a == b); }
 };
-// Of two equal values, the value with the smaller key wins.
+// Returns the pair with the larger value. If both values are equal, returns the pair with the smaller key.
 struct ArgMax {
     template <class T> T operator()(const T& a, const T& b) const {
         return a.value < b.value || (a.value == b.value && b.key < a.key) ? b : a;
@@ -158,7 +158,7 @@ class Collective {
         if constexpr (!kWarp) return __syncthreads();
         __syncwarp((~0u >> (emu::kWarpSize - (kWarp ? kCount : 32))) << (emu::lane() / kCount * kCount));
     }
-    // Number of threads that take part.
+    // Returns the number of threads that take part in an operation.
     static int present() { return kWarp ? kCount : std::min<int>(kCount, emu::volume(emu::block_shape())); }
 
     template <class Op>
