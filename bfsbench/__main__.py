@@ -17,7 +17,8 @@ _AGAIN_S = 0.02
 
 
 def _end(_number: int, _frame: FrameType | None) -> Never:
-    """Exit if an interrupt comes before the command line can handle it. Prints one line, not a traceback."""
+    """Print one line instead of a traceback, and exit with code 130. This function handles an interrupt that
+    comes before the command line can handle it."""
     os.write(2, b"bfsbench: interrupted\n")
     os._exit(130)
 
@@ -57,7 +58,7 @@ def main() -> None:
         if usual:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # batch systems end a job by this signal
-        if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # under nohup, the signal is ignored
+        if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # false under nohup, which ignores the signal
             signal.signal(signal.SIGHUP, signal.default_int_handler)
         cli.main()
     except SystemExit as end:

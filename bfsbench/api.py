@@ -88,8 +88,8 @@ def check(
     block: int | None = None,
     **knobs: KnobValue,
 ) -> pd.DataFrame:
-    """Run kernels on the emulator, which checks every memory access. The command ``bfsbench check`` does the
-    same.
+    """Run kernels in the emulator, which checks every memory access. The function finds the faults that the
+    command ``bfsbench check`` prints.
 
     ``variants`` are names, or folders with variants of your own. ``graphs`` is one graph that :func:`search`
     accepts, or a list of graphs. By default, each variant runs on small graphs. ``seeds`` is the number of
@@ -417,7 +417,7 @@ def sweep(
     ----------
     graphs
         Names, files or generators as for ``--dataset``, or any graph that :func:`search` takes. Several
-        graphs are given in a list. A graph that no other process can load is written to the cache. There its
+        graphs are given in a list. A graph that no other process can load is written to the cache, where its
         vertices are numbered from 0. Rows have the graph's own name.
     variants
         Names or aliases. ``"all"`` stands for all variants of ``family``, which is ``"bfs"`` unless variants

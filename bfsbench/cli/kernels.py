@@ -135,11 +135,11 @@ def _program(
     metavar="NAME|FOLDER|PROGRAM.cu...",
     shell_complete=completer("variants or all"),
 )
-@click.option("--seeds", default=4, type=click.IntRange(1), help="Schedules of threads to try.")
+@click.option("--seeds", default=4, type=click.IntRange(1), help="Number of orders of threads to try.")
 @datasets_option("Graphs, named as for 'run', instead of the default small graphs.", required=False)
 @launch_options(
-    "Blocks per launch; by default the seed chooses from several.",
-    "Threads per block; by default the seed chooses from several.",
+    "Blocks per launch; by default each seed chooses one of several numbers.",
+    "Threads per block; by default each seed chooses one of several numbers.",
 )
 @click.option("--benign", is_flag=True, help="Also show faults that comments declare benign.")
 @compiler_options
@@ -306,7 +306,7 @@ def lab_command(name: str | None, folder: Path | None, hand_ins: Path | None, st
     No GPU is needed. A kernel runs as your user, so grade kernels of other people only where that is safe.
     """
     if (name and hand_ins) or (folder and not name):
-        raise click.UsageError("--to goes with NAME, and --class without it")
+        raise click.UsageError("--to needs the NAME of an exercise, and --class takes no NAME")
     if name:
         exercise = find(name)
         copied = hand_out(exercise, folder or Path(name))
@@ -402,7 +402,8 @@ def explain_command(
     The costs follow a model in which the lanes of each warp run in lockstep. Counters are kept for each
     level, kernel and source line. The numbers of warp executions and of active lanes show divergence. The
     numbers of requests and sectors of global memory show coalescing. Other counters are bank conflicts,
-    atomics that meet on one word, and barriers. Several variants, blocks or knob values stand side by side.
+    atomics of several lanes on one word, and barriers. Several variants, blocks or knob values stand side by
+    side.
     'bfsbench compare' compares the files that --out writes.
 
     The counters and the ceilings of a GPU give a predicted time. It is not a measurement: half of the
@@ -554,7 +555,8 @@ def _tables(counted: Sequence[Counted], device: Ceilings, level: int | None) -> 
 
 
 _UNLIMITED, _BESIDE = 1 << 20, 120
-"""Widths in columns, outside of a terminal, of one listing and of several listings side by side."""
+"""Widths in columns, if the output does not go to a terminal: of one listing, and of several listings side by
+side."""
 
 
 def _print_listing(listing: Callable[[int], Iterator[str]], piped: int) -> None:

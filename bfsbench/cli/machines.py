@@ -100,7 +100,7 @@ def _text(section: Section) -> str:
 @click.option(
     "--clean",
     metavar="PARTS",
-    help="Remove these folders of the cache, or 'all'. What is missing is made or downloaded again.",
+    help="Remove these folders of the cache, or 'all'. Later commands make or download missing files again.",
 )
 @format_option()
 def cache_command(clean: str | None, style: str) -> None:
@@ -137,7 +137,7 @@ def cache_command(clean: str | None, style: str) -> None:
     default=Path("results/ceilings.csv"),
     help="File to write; its name must end in 'ceilings.csv'.",
 )
-@measuring_option("backend", "'cpu' shows that the kernels work. Only its host_reads are ceilings.")
+@measuring_option("backend", "'cpu' only shows that the kernels work, but measures host_reads, too.")
 @format_option()
 def probe_command(out: Path, backend: str, style: str) -> None:
     """Measure the highest rates (ceilings) that the device reaches for memory accesses, atomics, min-plus

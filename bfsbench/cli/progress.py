@@ -105,7 +105,7 @@ class SweepDisplay(Display, SweepProgress):
 
     def again(self, size: int, reasons: Mapping[str, int]) -> None:
         if not self._said_again:
-            self._said_again = True  # a tuning has a batch per point, which need no line each
+            self._said_again = True  # a tuning calls this for each point, and one line is enough
             which = ", ".join(f"{number} {why}" if size > 1 else why for why, number in reasons.items())
             self.print(f"rows in {self._path} are replaced, because their points are measured again: {which}")
 

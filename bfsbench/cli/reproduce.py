@@ -52,7 +52,8 @@ _OPTIONS = ("names", "scale", "variant", "backend", "schedule_seed", "out")
     "--variant",
     metavar="LIST",
     shell_complete=completer("variants"),
-    help="Measure only these searches. For graph500: the search, by default adaptive. Knobs apply to it.",
+    help="Measure only these searches. For graph500: the search, by default adaptive; other options set its "
+    "knobs.",
 )
 @click.option(
     "--tune",
@@ -286,7 +287,7 @@ def _show(experiment: Experiment, files: list[Path], folder: Path, choices: list
         file.write("\n".join([render(made, "markdown"), *(f"```\n{text}\n```\n" for text in drawn.values())]))
     click.echo("\n".join([rendered(made), *drawn.values()]))
     if importlib.util.find_spec("matplotlib") is None:
-        click.echo("no pictures: pip install 'bfsbench[plots]' brings matplotlib", err=True)
+        click.echo("no pictures, because matplotlib is missing: pip install 'bfsbench[plots]'", err=True)
         return
     if paths := write_pictures(outcome, folder):
         names = ", ".join(path.name for path in paths)

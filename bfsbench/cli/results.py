@@ -394,7 +394,7 @@ def roofline_command(
     which of the three is the bottleneck, and the ratio of the least time to the measured time. If there are
     level profiles beside the files ('bfsbench run --profile'), edges are counted, and otherwise they are
     estimated from the rows. Each line says whether its edges were counted or estimated. 'bfsbench report
-    --plot roofline' draws the shares.
+    --plot roofline' draws the ratios.
     """
     from bfsbench.rows.ceilings import ceilings_beside, read_ceilings
 

@@ -136,7 +136,9 @@ def result_file(method: Method, out: Path | None, command: str) -> Path | None:
     another kind of file, such as level profiles.
     """
     if out and out.name.endswith(OTHER_SUFFIXES):
-        raise UsageError(f"--out {out}: files beside result files have such names: choose another")
+        raise UsageError(
+            f"--out {out}: the names of other files beside result files end like this: choose another name"
+        )
     moment = datetime.now().strftime(f"{command}-%Y%m%d-%H%M%S.csv")
     return out if out or method.resume else Path("results") / moment
 
@@ -483,7 +485,7 @@ def tune_command(
         for tuning in tunings:
             _print_space(tuning)
         print_plan(points_left, measuring.repeats)
-        click.echo("these are the most points: the times of earlier points decide which points follow")
+        click.echo("this is the largest number of points: the times of earlier points decide which follow")
         return
     carry_out(asked)
     found = [_say_what_was_found(tuning, path) for tuning in tunings]

@@ -26,7 +26,8 @@ from bfsbench.variants import add_folder, all_variants, find, look
 def list_command(context: click.Context, what: str | None, style: str) -> None:
     """Show a list by its name. Without a name, show variants and datasets in brief.
 
-    A variant of your own that cannot be loaded is named with the reason, and the exit code is 1.
+    If a variant of your own cannot be loaded, a line on stderr gives its name and the reason, and the exit
+    code is 1.
     """
     _show_lists(context, [LISTS[what]()] if what else in_brief(), style)
 
@@ -65,7 +66,7 @@ def entry_command() -> None:
 def list_entries(context: click.Context, style: str) -> None:
     """List the entries, whether they can run here, and how to install what is missing.
 
-    An entry that cannot be read is named with the reason, and the exit code is then 1.
+    If an entry cannot be read, a line on stderr gives its name and the reason, and the exit code is 1.
     """
     columns = ("name", "kind", "device", "clock", "licence", "state", "summary")
     rows, notes = [], []
@@ -87,7 +88,7 @@ def list_entries(context: click.Context, style: str) -> None:
     "--device",
     type=click.Choice(["cpu", "gpu"]),
     default="cpu",
-    help="Where the entry searches. On a GPU, a command is a CUDA program, and a function gets CuPy arrays.",
+    help="Where the entry searches. With gpu, a command is a CUDA program, and python receives CuPy arrays.",
 )
 @click.option(
     "--in",
@@ -155,7 +156,7 @@ def check_entry(name: str, timeout: float) -> None:
     try:
         result.run(variant, timeout, lambda shape: click.echo(f"searching {shape}", err=True))
     except KeyboardInterrupt:
-        stopped = f"stopped on {result.shape}" if result.shape else "stopped before the first"
+        stopped = f"stopped on {result.shape}" if result.shape else "stopped before the first search"
     for line in (*result.failures, *_hints(variant.entry, result.failures)):
         click.echo(line)
     verdict = "see above" if result.failures else "nothing is wrong"
@@ -173,14 +174,15 @@ def _hints(entry: Entry, lines: list[str]) -> Iterator[str]:
     if entry.call.command:
         yield "hint: a command prints 'ready', then a time for each source, and flushes after each line"
     if entry.call.arrays == "cupy":
-        yield "hint: CuPy compiles each kernel at its first use and keeps it: check again, or raise --timeout"
+        yield "hint: CuPy compiles each kernel once and stores it: check again, or raise --timeout"
 
 
 def _found(name: str) -> type[EntryVariant]:
-    """Return the entry of this name, or the only entry in a folder. Raises UsageError if no entry has this
-    name, or if the folder does not declare exactly one entry.
+    """Return the entry that ``name`` names. If ``name`` is a folder, return the only entry in it. Raises
+    UsageError if no entry has this name, or if the folder does not declare exactly one entry.
 
-    The environment variable BFSBENCH_VARIANTS tells worker processes about an entry in a folder.
+    The folder is added to the environment variable BFSBENCH_VARIANTS, so that worker processes find the
+    entry.
     """
     if name in all_variants() or not Path(name).is_dir():
         return find_entry(name, all_variants())

@@ -139,10 +139,13 @@ def visible_gpus() -> list[str]:
 def nannies(count: int | None, backend: str | None) -> list[dict[str, Any]]:
     """Return the arguments of Dask's Nanny for each worker on this machine.
 
-    ``count`` is the number of workers. None stands for one worker per GPU. If there is no GPU, or if
-    ``backend`` uses none, workers run the emulator, and None stands for one worker per core. If ``backend``
-    is None, workers run host programs, and None stands for one worker, because several workers would compete
-    for the cores. Raises UsageError if there are more workers than GPUs.
+    ``count`` is the number of workers. Without a ``count``, the number is
+
+    - the number of GPUs, if ``backend`` uses GPUs and there are any;
+    - the number of cores, if workers run the emulator;
+    - 1, if ``backend`` is None, which stands for host programs. Several workers would compete for the cores.
+
+    Raises UsageError if there are more workers than GPUs.
     """
     gpus = visible_gpus() if backend in ("auto", *GPU_BACKENDS) else []
     if gpus and count is not None and count > len(gpus):
@@ -338,7 +341,7 @@ def job_options(jobs: Jobs) -> dict[str, Any]:
         why = "processes cannot be chosen: a job is one worker; ask for more n_workers"
         raise InputError(f"{jobs.settings}: {why}")
     cores, memory = setting("cores", 1), setting("memory")
-    sizes = {  # sites name the size differently in SGE: use resource_spec or job_extra_directives
+    sizes = {  # SGE is missing: its sites have different names for sizes, which users give in resource_spec
         "slurm": {"job_cpu": cores},
         "lsf": {"ncpus": cores},
         "pbs": {"resource_spec": f"select=1:ncpus={cores}" + (f":mem={memory}" if memory else "")},

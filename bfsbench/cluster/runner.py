@@ -221,11 +221,11 @@ Group = tuple[Point, ...]
 class Shares:
     """The groups of points (configurations) that wait for a worker, by their graphs.
 
-    A worker keeps its graph while groups of this graph are waiting. Then it takes a group of the graph with
-    the most work per worker. For this choice, the worker counts as one more worker of every graph. As a
-    result, workers spread over the graphs, and share the last graphs. The work of a point is estimated by the
-    graph's number of edges in ``sizes``. The estimate is crude, but workers that finish early take another
-    graph.
+    A worker takes groups of one graph until no group of this graph is waiting. The worker then changes to the
+    graph with the most waiting work per worker, where the worker itself counts as one more worker of each
+    graph. As a result, workers spread over the graphs, and share the last graphs. The work of a point is
+    estimated by the graph's number of edges in ``sizes``. The estimate is crude, but workers that finish
+    early take another graph.
     """
 
     def __init__(self, groups: Iterable[Group], sizes: Mapping[str, int]) -> None:
@@ -273,9 +273,10 @@ def _spread(groups: Sequence[list[Point]], workers: int) -> Iterator[list[Point]
 
 
 AT_A_WORKER = 4
-"""The most tasks that a worker holds: the task that it runs, and tasks that wait there.
+"""The largest number of tasks that are sent to a worker at a time: the task that it runs, and further tasks.
 
-A new task takes about 10 ms to arrive, and a group may take less time.
+The further tasks keep the worker busy, because a new task takes about 10 ms to arrive, and the worker may run
+a task in less time.
 """
 ANSWER_LIMIT_S = 2.0
 """Seconds to fetch the result of a finished task, whose worker may have died since."""

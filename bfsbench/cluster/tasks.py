@@ -70,9 +70,7 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Unable:
-    """The answer of a worker that cannot work, with the reason. None of the points that it was given were
-    run.
-    """
+    """The answer of a worker that cannot run its task, with the reason. No point of the task was run."""
 
     reason: str
 

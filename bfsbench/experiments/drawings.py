@@ -68,8 +68,8 @@ class Chart(TomlTable, frozen=True, kw_only=True, tag_field="kind", tag=""):
         yield from ()
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
-        """Yields the drawing's tables of measured rows, except the table of best times. The rows of
-        ``outcome`` are all measured or all emulated."""
+        """Yields the drawing's tables of result rows, except the table of best times. Either all rows of
+        ``outcome`` are of emulated kernels, or none is."""
         yield from ()
 
     def texts(self, outcome: Outcome) -> dict[str, str]:

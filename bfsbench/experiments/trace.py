@@ -108,8 +108,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Commit:
-    """The step in which a block of the kernel with private queues (PMPP, Fig. 15.15) moves its vertices to
-    the global frontier."""
+    """The step in which a block of the kernel ``push_private`` (PMPP, Fig. 15.14) copies the vertices of its
+    queue in shared memory to the frontier in global memory."""
 
     block: int
     private: tuple[int, ...]

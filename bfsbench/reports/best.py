@@ -43,13 +43,14 @@ _MEANINGS = {
     "median_ms": f"median ms: {TYPICAL}",
     "repeats": "repeats: timed runs from each source, or from the source with the fewest",
     "spread": "spread: slowest / fastest sample",
-    "times_best": "x best: the time over that of the fastest search of the graph, of equally many repeats; "
-    "empty where sources are missing",
+    "times_best": "x best: the time divided by the time of the fastest search of the graph, both of equally "
+    "many repeats; empty if the search lacks a time from a source",
     "points": "points: configurations whose answers were right",
 }
 _NOTE_ON_PREPARATION = (
-    "prepare ms: from the graph on disk to readiness, once per graph, of the setting whose time is shown: "
-    "allocation, upload, own formats, probes, tuning; neither compilation nor part of search ms."
+    "prepare ms: the time from opening the graph to the first search, at the setting whose time is shown. It "
+    "includes allocation, upload, conversion and trial searches, but no compilation. It is no part of search "
+    "ms."
 )
 _NOTE_ON_KNOBS = "Knobs are shown where they differ from their variant's default."
 COUNTS = ("points", "failed")
@@ -263,9 +264,9 @@ def recorded(kind: Kind) -> tuple[dict[Hashable, float], str]:
     times = configurations(rows, kind.family).groupby(["graph_checksum", "variant"])["search_ms"].min()
     first = rows.iloc[0]
     note = (
-        f"{first['gpu']} ms: not measured here, but on ours on {first['taken_at'][:10]}, by these kernels "
-        f"as of commit {first['commit'][:12]}, at the best of blocks of 64, 256 and the variant's own: "
-        f"{STATISTIC}."
+        f"{first['gpu']} ms: not measured here, but on our GPU on {first['taken_at'][:10]}, with these "
+        f"kernels at commit {first['commit'][:12]}, at the best of the block sizes 64, 256 and the variant's "
+        f"default: {STATISTIC}."
     )
     return times.to_dict(), note
 

@@ -39,7 +39,7 @@ def read_levels(paths: Iterable[os.PathLike[str] | str]) -> pd.DataFrame:
 
 
 _FACTS = ("level", "kernel", "frontier_size", "edges_inspected", "time_us", "counts")
-_NOTE = "frontier: vertices at the level; arcs: adjacency entries read there, where known"
+_NOTE = "frontier: vertices at the level; arcs: adjacency entries that the search read at the level, if known"
 _NOTHING = "No level profile belongs to these rows: 'bfsbench run --profile' makes them."
 
 

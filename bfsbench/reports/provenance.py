@@ -417,8 +417,8 @@ def origins_of(rows: pd.DataFrame) -> str:
     ``facts_of``.
 
     A line has the graphs whose searches have one origin. If the searches on a graph have several origins,
-    each line names its searches. The origin with the most searches stands for "the others", unless one of its
-    searches has another origin, too.
+    each line names its searches. The line with the most searches says "the others" instead of their names,
+    unless one of these searches has another origin, too.
     """
     if len(rows[_ORIGINS].drop_duplicates()) == rows["file"].nunique():
         return ""

@@ -43,7 +43,7 @@ _NOTE_ON_FIRST = (
     f"searches have times. x {{first}} typical compares {TYPICAL} instead."
 )
 _NOTE_ON_GRAPHS = (
-    "A graph counts for a search if the search has a time from every source from which others were run. "
+    "A graph counts for a search if the search has a time from every source of the other searches. "
     "Graphs with times of only one search, or with an unusual number of sources, are left out."
 )
 _NOTE_ON_MISSING = (

@@ -244,18 +244,19 @@ def _notes(rows: pd.DataFrame, frame: pd.DataFrame) -> Iterator[str]:
         yield "No kernel has a time that was measured on a GPU."
         return
     yield (
-        "Latency, random, bandwidth ms: the least time that levels x launch or barrier, an access to memory "
-        "for each edge read, and moving all bytes allow; bound: the largest of these; share %: its part of "
-        "the search. It refers to the variant's own work, which may be needless."
+        "Latency, random, bandwidth ms: lower bounds of the time, from the launches or barriers of all "
+        "levels, from one access to memory for each edge read, and from moving all bytes. bound: the largest "
+        "of the three. share %: this bound in per cent of the measured time. The bounds refer to the "
+        "variant's own work, which may be needless."
     )
     yield "Edges are counted by level profiles, or modelled from the row; bytes are modelled from them."
     unknown = sorted(set(frame["variant"][frame["edges"].isna()]))
     if unknown:
         told = ", ".join(unknown)
-        yield f"Only a level profile ('run --profile') can tell the edges, if anything can, of {told}."
+        yield f"The number of edges of {told} is unknown. A level profile ('run --profile') may count them."
     left_out = int((~rows["backend"].isin(GPU_BACKENDS)).sum())
     if left_out:
-        yield f"Not held against a GPU's ceilings: {plural(left_out, 'row')} of programs on the CPU."
+        yield f"Not compared with a GPU's ceilings: {plural(left_out, 'row')} of programs on the CPU."
 
 
 def _drawings(frame: pd.DataFrame) -> Iterator[Table]:

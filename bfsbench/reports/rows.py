@@ -85,8 +85,8 @@ class Kind:
 
     @cached_property
     def launches(self) -> pd.DataFrame:
-        """One row per configuration that has a block size. They compete only with each other, not with
-        configurations without a block size."""
+        """One row per configuration that has a block size and times from the most sources. Configurations
+        without a block size do not count for the largest number of sources."""
         return _of_most_sources(self._combined[self._combined["block"].notna()], self.also)
 
     @cached_property
@@ -288,8 +288,9 @@ def configurations(
 
 
 def _of_most_sources(frame: pd.DataFrame, also: Sequence[str] = ()) -> pd.DataFrame:
-    """Returns the configurations in ``frame`` that have times from the largest number of sources among all
-    configurations of their search."""
+    """Returns the configurations in ``frame`` that have times from the most sources. Of the configurations of
+    one search (the columns SETTING and ``also``), it leaves out all with times from fewer sources than
+    another."""
     most = frame.groupby([*SETTING, *also], dropna=False)["sources"].transform("max")
     return _where(frame["sources"] == most, frame)
 

@@ -1,5 +1,5 @@
-"""Read and write the ceilings of a device, such as its memory bandwidth, as a CSV file. Each row names the
-device and the date.
+"""Read and write the ceilings of a device as a CSV file. Ceilings are the highest rates and the shortest
+latencies that were measured, such as the memory bandwidth. Each row names the device and the date.
 """
 
 import csv
@@ -27,7 +27,7 @@ COLUMNS = (
 
 
 def check_output(path: Path) -> Path:
-    """Return the path of a new file of ceilings.
+    """Check that a file of ceilings can be made at ``path``, and return ``path``.
 
     Raises UsageError if the file exists, or if its name does not end in CEILINGS_SUFFIX. Reports would take a
     file with another name for a result file.
@@ -51,13 +51,14 @@ class Ceilings:
 
     gpu: str
     figures: Mapping[str, Mapping[int, float]]
-    """The best figures, by the name of the probe and then by the working set in bytes.
+    """The best value of each probe, by the name of the probe and then by its working set.
 
-    The working set is 0 if it has no effect.
+    The working set is the number of bytes over which the probe's accesses are spread. It is 0 if it has no
+    effect.
     """
 
     def at(self, probe: str, working_set: int = 0) -> float:
-        """Return the value that a probe measured for a working set of this size in bytes.
+        """Return the best value of a probe for a working set of this size in bytes.
 
         Between two measured sizes, the value is interpolated by the logarithm of the size. Outside of the
         measured sizes, the value at the nearest size is returned. Raises InputError if the probe was not run.

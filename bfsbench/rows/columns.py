@@ -11,7 +11,7 @@ from bfsbench.programs.families.base import Column
 from bfsbench.variants import all_families
 
 AXES = ("graph", "source", "variant", "backend", "grid", "block", "knobs")
-"""Columns that identify a point, as ``Point.axes`` returns them."""
+"""Columns that identify a point (one configuration to measure), as ``Point.axes`` returns them."""
 
 OUTCOME = (
     "family",  # the variant's family
@@ -37,7 +37,7 @@ OUTCOME = (
     "warnings",  # warnings about the samples, separated by '; '
     "program",  # for another project's program: its authors, its version or commit, and its licence
     "clock",  # the clock of search_ms: the device's events, the program's own clock, or the host's
-    "covers",  # for another project's program: what search_ms includes, such as transfers=no
+    "covers",  # for another project's program: whether search_ms includes each kind of work, as transfers=no
     "host_mib",  # peak host memory of another project's program, including the graph's files
     "device_mib",  # largest observed GPU memory of another project's program
 )
@@ -70,8 +70,8 @@ PROVENANCE = (
 )
 
 FIRST = ("bfs", "apsp")
-"""Families whose columns every file has. The columns of other families are appended to files that have their
-rows."""
+"""Families of problems whose columns every file has. A file with rows of another family also has the columns
+of that family, after all other columns."""
 
 _HERE = [families_here()[name] for name in FIRST]
 

@@ -53,10 +53,11 @@ class Counted(ABC):
     """A table with one row for each launch and each level in it.
 
     Its columns are ``level``, ``launch``, ``kernel``, ``blocks``, ``threads`` per block, ``shared`` in bytes
-    per block, and the columns STEPS.
+    per block, and the columns STEPS of :mod:`bfsbench.emulator.watch`.
     """
     waits: int
-    """How often the host waited for the device during the search, to read the next step."""
+    """How often the host waited for the device during the search, for example to read whether the search has
+    ended."""
     sources: dict[str, Path]
     """The paths of the source files that ``lines`` names."""
 

@@ -14,14 +14,14 @@ from bfsbench.support.errors import InputError, no_formula
 class Point:
     """One configuration to measure: graph, source, variant, backend, grid, block and knob values.
 
-    ``grid`` caps the blocks of a launch. A grid of None is ``auto``: as many blocks as the work needs. Grid
-    and block are both None for host programs, and for programs that choose their own. ``source`` is None for
-    families of problems without a source, such as all-pairs shortest paths.
+    ``grid`` is the maximum number of blocks of a launch. A grid of None is ``auto``: as many blocks as the
+    work needs. Grid and block are both None for host programs, and for programs that choose their own grid
+    and block. ``source`` is None for families of problems without a source, such as all-pairs shortest paths.
     """
 
     graph: str
-    """The graph's locator: its full name, as ``soc-Epinions1:directed``. For a file, the name includes its
-    path."""
+    """The graph's locator: its full name, such as ``soc-Epinions1:directed``. For a file, the name includes
+    the path."""
     source: int | None
     variant: str
     backend: str
@@ -45,10 +45,10 @@ class Point:
 
 @lru_cache  # cached, because a large file repeats few names
 def row_name(locator: str) -> str:
-    """Return the name that the graph with this locator has in rows. A file has its name without the folder.
+    """Return the name that a graph has in result rows. The name of a file has no folder.
 
-    Older rows contain the path as the user typed it. If a spreadsheet would take the name for a formula,
-    ``./`` is put in front of it.
+    ``locator`` is the graph's full name, with the path of its file, or the graph's name in an older row,
+    which may have a path. If a spreadsheet would take the result for a formula, ``./`` is put in front of it.
     """
     name = given_name(locator).rpartition("/")[2]
     return (

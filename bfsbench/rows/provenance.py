@@ -265,8 +265,8 @@ def code_hash(
     and options of the compiler. It does not cover grid, block and run-time knobs. Comments, docstrings and
     blank lines do not count, except in the files of an entry.
 
-    ``nvcc`` is the version of another machine's compiler. By default this machine's compiler is asked.
-    Returns "" if the compiler or a file is missing.
+    ``nvcc`` is the version of the CUDA compiler to assume, for code that another machine compiled. By default
+    it is the version of this machine's compiler. Returns "" if the compiler or a file is missing.
     """
     macros = tuple(
         (knob.name, knobs.get(knob.name, knob.default)) for knob in variant.knobs if knob.compile_time

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _PORTION = 4096
-"""Rows parsed at a time. So few rows fit into the processor's cache. Equal texts in a column of a portion are
-one object, which saves memory."""
+"""Number of rows that are parsed at a time. This many rows fit into the processor's cache. If a column has
+equal texts in these rows, pandas makes one object of them, which saves memory."""
 
 _LARGEST = 1e18
 """The largest accepted time, energy, power or memory size. Sums and ratios of larger numbers could be
@@ -110,8 +110,8 @@ def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Col
     columns: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in header if name not in leave_out}
     ends_empty = False
     types: dict[str, str | type[object]] = {name: "float64" if name in numbers else object for name in header}
-    # Of the columns to leave out, pandas reads one byte per cell. Otherwise it would not notice rows that are
-    # too long.
+    # pandas also reads the columns to leave out, but only one byte per cell. Without these columns, it would
+    # not notice rows that are too long.
     types |= {name: "S1" for name in header[:-1] if name in leave_out}
     try:
         with warnings.catch_warnings():
@@ -224,7 +224,8 @@ _BRIEF = (
     *("status", "reason", "parents_ms", "kernel_ms", "search_ms_samples"),
     *("graph_checksum", "gpu", "compute_capability", "host_cpu", "method", "code", "schema"),
 )
-"""Columns of KnownRows that are kept in memory: the columns that identify a row, and a few more."""
+"""Columns that KnownRows keeps in memory: the columns that identify a row, and a few more. Other columns are
+read from the file when they are needed."""
 Texts = Mapping[str, list[str]]
 """The texts of all rows, by the name of the column."""
 _BLOCK = 1 << 24

@@ -40,7 +40,7 @@ COUNTERS_SUFFIX = ".counters.csv"
 CEILINGS_SUFFIX = "ceilings.csv"
 """Suffix of files with a device's ceilings, beside result files."""
 OTHER_SUFFIXES = (LEVELS_SUFFIX, CEILINGS_SUFFIX, COUNTERS_SUFFIX)
-"""Suffixes of CSV files in a folder of results that hold no results."""
+"""Suffixes of the CSV files beside result files that contain no result rows."""
 
 
 def axes_of(row: Mapping[str, str]) -> tuple[str, ...]:
@@ -204,8 +204,8 @@ def _is_header(names: Sequence[str], columns: Sequence[str]) -> bool:
 
 @contextmanager
 def _readable(name: str) -> Iterator[None]:
-    """Return a context manager for reading the file ``name``. If the file cannot be read in its ``with``
-    block, it raises InputError."""
+    """Return a context manager that raises InputError if its ``with`` block fails to read the file
+    ``name``."""
     try:
         yield
     except OSError as error:

@@ -114,7 +114,7 @@ def test_a_profile_that_does_not_know_its_edges(known: Path) -> None:
     levels = [level(n, kernel="simple", variant="simple", edges_inspected=of) for n, of in enumerate(edges)]
     path = profiled(known, [big(4.0, "simple")], levels)
     result = roofline(path)
-    note = "Only a level profile ('run --profile') can tell the edges, if anything can, of simple."
+    note = "The number of edges of simple is unknown. A level profile ('run --profile') may count them."
     assert note in result.stdout
     assert lines(roofline(path, "--format", "json"))["simple"]["edges"] is None
 
@@ -129,7 +129,7 @@ def test_the_fastest_search_of_each_source_is_taken(known: Path) -> None:
 def test_programs_on_the_cpu_and_emulated_kernels_are_left_out(tmp_path: Path) -> None:
     path = write(tmp_path / "rows.csv", [big(4.0, "luo"), host_row(), emulated_row(variant="push_frontier")])
     result = roofline(path, "--ceilings", ceilings(tmp_path))
-    assert "held against a GPU's ceilings: 2 rows of programs on the CPU." in " ".join(result.stdout.split())
+    assert "compared with a GPU's ceilings: 2 rows of programs on the CPU." in " ".join(result.stdout.split())
     assert "cpu_queue" not in result.stdout and "push_frontier" not in result.stdout
     only = write(tmp_path / "host.csv", [host_row()])
     assert "No kernel has a time that was measured on a GPU." in roofline(only).stdout

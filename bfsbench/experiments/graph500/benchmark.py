@@ -309,9 +309,9 @@ class Benchmark:
         """Searches from each source once. Returns the results.
 
         As in Graph500's own program, an additional search comes first. It is checked, but not reported. A row
-        is written when a search ends, even if the search fails. ``advance`` is called after each reported
-        search. Raises WrongResultError or DeviceError if a search fails, and WrongResultError if a kernel has
-        written into the graph.
+        is written when a reported search ends, or when any search fails. ``advance`` is called after each
+        reported search. Raises WrongResultError or DeviceError if a search fails, and WrongResultError if a
+        kernel has written into the graph.
         """
         asked, built, search = self._asked, self.built, self._search
         sources = choose_sources(built.graph, NUM_SOURCES, SEED)

@@ -299,7 +299,8 @@ first drawn."""
 
 @contextmanager
 def one_page() -> Iterator[None]:
-    """Draw all pictures of a ``with`` block as parts of one page: lines with equal labels look alike."""
+    """Returns a context manager. All pictures that are drawn in its ``with`` block belong to one page: lines
+    with equal labels have equal colours and markers."""
     token = _LOOKS.set(_LOOKS.get({}))
     try:
         yield

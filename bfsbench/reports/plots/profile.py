@@ -167,9 +167,10 @@ def duplicates(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
 
 
 def _with_counters(levels: pd.DataFrame) -> pd.DataFrame:
-    """Returns the levels of searches that count entries, with a column for each of ``_COUNTERS``.
+    """Returns the rows of ``levels`` that have counters, with an added column for each counter in
+    ``_COUNTERS``. A counter that a row lacks is 0.
 
-    Raises NothingToDrawError if no search counts duplicates.
+    Raises NothingToDrawError if no search counts the entries of its frontiers.
     """
     counts = levels["counts"].map(knob_values)
     with_counters = levels.assign(
