@@ -67,8 +67,8 @@ def fetch_command(
 ) -> None:
     """Download graphs by name, verify them by their published checksums and sizes, and convert them.
 
-    A file, or a generator such as 'kronecker(scale=22)', may stand in place of a name, with options after a
-    colon. It is converted or generated now, so that a sweep need not do this. An interrupted download
+    NAME may also be a file, or a generator such as 'kronecker(scale=22)', with options after a colon. A file
+    is converted and a generator is run now, so that a sweep need not do this. An interrupted download
     continues where it stopped when the command is run again. If no checksum is published, the checksum of the
     first download is recorded, and later downloads must match it. If one graph fails, the other graphs are
     still fetched, and the exit code is 1.

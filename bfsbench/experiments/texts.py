@@ -348,8 +348,8 @@ def predicted(path: Path) -> dict[str, dict[str, Any]]:
     in it.
 
     The key ``model`` stands for the file's predictions. The key ``mean`` stands for a baseline, which
-    predicts the time of a search as the mean time of its variant. Each value is a dictionary with the fields
-    of ``reports.predictions.Trust``.
+    predicts the time of a search as the geometric mean of its variant's times in all other lines of the file.
+    Each value is a dictionary with the fields of ``reports.predictions.Trust``.
     """
     lines = pd.DataFrame(table(path))
     return {"model": asdict(trust(lines)), "mean": asdict(baseline(lines))}

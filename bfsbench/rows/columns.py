@@ -24,10 +24,10 @@ OUTCOME = (
     "wall_ms",  # minimum of the run times by the host's clock
     "wall_ms_samples",
     "reset_ms",  # time for the initialisation of a search, a part of search_ms; minimum of its samples
-    "prepare_ms",  # preparation (Variant.prepared_ms), with compilation if compile_ms is empty
-    "compile_ms",  # compiling the kernels; 0 if this process has compiled them before
-    "preprocess_ms",  # preprocessing the graph once, such as reordering it; 0 for most variants
-    "parents_ms",  # finding parents or next hops after the timed runs; empty unless requested
+    "prepare_ms",  # preparation time (Variant.prepared_ms); includes compilation if compile_ms is empty
+    "compile_ms",  # time to compile the kernels; 0 if this process has compiled them before
+    "preprocess_ms",  # time to preprocess the graph once, such as reordering it; 0 for most variants
+    "parents_ms",  # time to find parents or next hops after the timed runs; empty unless requested
     "samples_discarded",  # number of samples that were taken again because the device throttled
     "energy_j",  # energy of one run in joules, of the whole board; empty unless requested
     "power_w",  # mean power in watts while the energy was measured
@@ -37,7 +37,7 @@ OUTCOME = (
     "warnings",  # warnings about the samples, separated by '; '
     "program",  # for another project's program: its authors, its version or commit, and its licence
     "clock",  # the clock of search_ms: the device's events, the program's own clock, or the host's
-    "covers",  # for another project's program: whether search_ms includes each kind of work, as transfers=no
+    "covers",  # for another project's program: the kinds of work and whether search_ms includes them: transfers=no
     "host_mib",  # peak host memory of another project's program, including the graph's files
     "device_mib",  # largest observed GPU memory of another project's program
 )

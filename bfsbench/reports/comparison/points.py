@@ -147,7 +147,8 @@ def _commit_called(wanted: str, side: Side) -> str:
 def of_searches(side: Side, first: str, second: str) -> tuple[Side, Side]:
     """Returns two sides: the rows of the search ``first``, and the rows of the search ``second``. A search is
     a variant. On each graph, a side has only the search's configuration with times from the most sources. If
-    there are several, it has the fastest of them (geometric mean of ``search_ms``).
+    several configurations have times from that many sources, the side has the fastest of them (geometric mean
+    of ``search_ms``).
 
     The columns in which two searches always differ are made equal, so that rows of one graph and source pair.
     Raises UsageError if a search has no rows with times.
