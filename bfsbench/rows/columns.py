@@ -37,7 +37,7 @@ OUTCOME = (
     "warnings",  # warnings about the samples, separated by '; '
     "program",  # for another project's program: its authors, its version or commit, and its licence
     "clock",  # the clock of search_ms: the device's events, the program's own clock, or the host's
-    "covers",  # for another project's program: the kinds of work and whether search_ms includes them: transfers=no
+    "covers",  # for a program of other authors: what search_ms includes (transfers=yes) or not (=no)
     "host_mib",  # peak host memory of another project's program, including the graph's files
     "device_mib",  # largest observed GPU memory of another project's program
 )
