@@ -10,9 +10,10 @@ _NO_HELP = {"ignore_unknown_options": True, "allow_extra_args": True, "help_opti
 def nvcc_command(words: tuple[str, ...]) -> None:
     """Compile and link CUDA programs for the CPU, with nvcc's options: make NVCC='bfsbench nvcc'.
 
-    --watched builds a program that finds data races and other faults. If it has found any, it prints them at
-    its end, and its exit code is 86. --counting builds a program that counts what its memory accesses would
-    cost. The variable BFSBENCH_NVCC_MODE also selects one of these modes.
+    --watched builds a program that looks for data races and other faults in its kernels. If the program has
+    found faults, it prints them at its end, and its exit code is 86. --counting builds a program that counts
+    what its memory accesses would cost. The variable BFSBENCH_NVCC_MODE (watched or counting) has the effect
+    of these options, too.
     """
     from bfsbench.emulator.nvcc import build, parse
 

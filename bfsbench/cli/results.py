@@ -241,7 +241,8 @@ def _draw(
 
 
 def _newest() -> Path:
-    """Return the newest result file that holds a row, or the newest file if none does."""
+    """Return the newest result file in ``results/`` that has a row. If no file has a row, return the newest
+    file."""
     folder = Path("results")
     if not any(folder.glob("*.csv")):
         raise UsageError("no result file in results/: name one, or make one with 'bfsbench run'")

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Series:
-    """Selects the rows of one variant, or only its rows with certain knob values."""
+    """A set of result rows: all rows of one variant, or only its rows with certain knob values. The rows
+    become one bar, line or column."""
 
     title: str
     variant: str

@@ -88,8 +88,9 @@ def over_commits(rows: pd.DataFrame, family: Family) -> pd.DataFrame:
 
 
 def _of_several_commits(rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows of each search and graph with times at two commits or more. The other rows must not
-    reduce the numbers of sources and repeats that the searches have in common."""
+    """Returns the rows of each search and graph with times at two commits or more. Other rows are left out,
+    because all rows of a graph are cut to common sources and equally many repeats, and other rows could
+    reduce these."""
     searches = rows.assign(variant=rows["variant"].str.rsplit(_AT, n=1).str[0]).groupby([*GRAPH, "variant"])
     commits = rows["commit"].where(rows["status"] == "ok").groupby(searches.ngroup()).transform("nunique")
     return rows[commits > 1]

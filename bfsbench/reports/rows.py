@@ -79,8 +79,8 @@ class Kind:
 
     @cached_property
     def configurations(self) -> pd.DataFrame:
-        """One row per configuration, combined over sources, as the module's function ``configurations``
-        makes it."""
+        """One row per configuration, combined over sources, as the function ``configurations`` of this module
+        returns it."""
         return _of_most_sources(self._combined, self.also)
 
     @cached_property
@@ -95,8 +95,8 @@ class Kind:
 
     @cached_property
     def comparable(self) -> pd.DataFrame:
-        """The configurations whose times may be compared, as the module's function ``comparable`` makes
-        them."""
+        """The configurations whose times may be compared, as the function ``comparable`` of this module
+        returns them."""
         cut = _cut(self.rows, self.runs, self.counting)
         if cut is self.rows:
             return _from_all_sources(self.counting, self.configurations)
@@ -104,13 +104,13 @@ class Kind:
 
     @cached_property
     def runs(self) -> pd.DataFrame:
-        """The searches and the sources from which they were run, as the module's function ``runs`` returns
-        them."""
+        """The searches and the sources from which they were run, as the function ``runs`` of this module
+        returns them."""
         return runs(self.rows)
 
     @cached_property
     def counting(self) -> pd.DataFrame:
-        """The sources whose times are compared, as the module's function ``counting_sources`` chooses
+        """The sources whose times are compared, as the function ``counting_sources`` of this module chooses
         them."""
         return counting_sources(self.runs)
 
