@@ -1,5 +1,5 @@
-// direction_optimized: pushes levels while the frontier is small, and pulls levels while it is large (PMPP,
-// section 15.3; thresholds of Beamer, Asanovic and Patterson 2012).
+// direction_optimized: pushes levels while the frontier is small, and pulls levels while it is
+// large (the textbook PMPP, section 15.3; thresholds of Beamer, Asanovic and Patterson 2012).
 //
 // Both directions use only the level array, as the kernels frontier_numbers and pull do, so switching costs
 // nothing. Each level is one launch of `push` or `pull`. The launch also counts the vertices that it reaches

@@ -1,4 +1,4 @@
-// edge_frontier_numbers: edge-centric search (Springer, Fig. 17; PMPP, Fig. 15.10).
+// edge_frontier_numbers: edge-centric search (Springer, "Breadth-first Search in CUDA", Fig. 17; PMPP, Fig. 15.10).
 //
 // Each thread takes edges. If the tail of an edge is at the current level, the head gets the next level. All
 // threads do equal work, whatever the degrees are, but every level reads all E edges.

@@ -1,4 +1,4 @@
-// edge_simple: unoptimised edge-centric search (Springer, section 4.1 and Fig. 16).
+// edge_simple: unoptimised edge-centric search (Springer, "Breadth-first Search in CUDA", section 4.1, Fig. 16).
 //
 // In every iteration, each edge sets its head's level to the tail's level plus one, if that is smaller. The search
 // ends when an iteration changes nothing. There is no frontier. Unlike in the kernel `simple`, all threads do equal

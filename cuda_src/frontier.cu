@@ -1,5 +1,5 @@
 // frontier: search with boolean arrays for frontier, updated and visited vertices, and two kernels per level
-// (Springer, section 3.1 and Fig. 10; first by Harish and Narayanan 2007).
+// (Springer, "Breadth-first Search in CUDA", section 3.1 and Fig. 10; first by Harish and Narayanan 2007).
 //
 // The kernel `frontier` gives unvisited neighbours of the frontier their level and marks them as updated. The
 // kernel `update_flags` makes updated vertices visited and puts them into the next frontier. If `frontier`

@@ -1,5 +1,5 @@
-// frontier_numbers_defer: vertices of high degree wait until the end of the level (Springer, section 3.3 and
-// Fig. 12).
+// frontier_numbers_defer: vertices of high degree wait until the end of the level (Springer,
+// "Breadth-first Search in CUDA", section 3.3 and Fig. 12).
 //
 // The level array serves as frontier, as in the kernel frontier_numbers. A frontier vertex of out-degree
 // defer_max or more goes to its block's queue in shared memory, so that it does not delay its warp. When the

@@ -1,4 +1,4 @@
-// frontier_queue: search with a queue per block and a global queue (Springer, section 3.6 and Fig. 14).
+// frontier_queue: block queues and a global queue (Springer, "Breadth-first Search in CUDA", section 3.6, Fig. 14).
 //
 // A block collects discovered vertices in a queue in shared memory. At the end of every round of its outer
 // loop, it appends this queue to the global queue with a single global atomic. The next level takes its

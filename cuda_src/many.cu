@@ -8,16 +8,16 @@
 //
 // All blocks are resident. A level l has two phases, and a barrier of all blocks ends each phase:
 //
-// 1. Expand. The threads compute seen(l + 1) and marks(l + 1). If few arcs leave the frontier, the level is
-// pushed: vertices of the frontier give their marked chunks to their out-neighbours. Otherwise the level is
-// pulled: each vertex collects chunks of its in-neighbours, until no active search lacks the vertex. A search is
-// active if it reached a vertex in level l. A thread loads a chunk of an in-neighbour only if the chunk is
-// marked there, and if some active search of this chunk lacks the vertex. 2. Settle. The threads count the
-// vertices that each search has found. They clear the old marks. They also copy changed chunks to the older
-// array of rows, so that both arrays are equal before the next expansion.
+// 1. Expand. The threads compute seen(l + 1) and marks(l + 1). If few arcs leave the frontier, the level is pushed:
+// vertices of the frontier give their marked chunks to their out-neighbours. Otherwise the level is pulled: each
+// vertex collects chunks of its in-neighbours, until all active searches have reached the vertex. A search is active
+// if it reached a vertex in level l. A thread loads a chunk of an in-neighbour only if the chunk is marked there, and
+// if some active search of this chunk has not reached the vertex.
+// 2. Settle. The threads count the vertices that each search has found, and clear the old marks. They also copy
+// changed chunks to the older array of rows, so that both arrays are equal before the next expansion.
 //
-// The phases share work in one way. Each lane of a warp tests one vertex or one arc, and the warp writes
-// those that need work to its worklist. Then the teams of the warp take items from the worklist. A team is a
+// Both phases distribute work in this way: each lane of a warp tests one vertex or one arc, and the warp writes the
+// vertices that need work to its worklist. Then the teams of the warp take items from the worklist. A team is a
 // group of LANES threads that together hold a row, one chunk for each thread.
 //
 // A team takes a whole adjacency list of at most SHORT arcs. The host cuts longer lists into pieces, because
@@ -328,9 +328,9 @@ __device__ __forceinline__ void pull(const many_graph &graph, const many_rows &r
     pull_short_lists(graph, rows, level, active);
 }
 
-// Counts how often each bit was set in the chunks that one thread has added. The counters are stored in
-// PLANES chunks: bit b of planes[i] has the value 2^i in the counter of bit b. All lanes of a warp add chunks
-// together, so that they also empty their counters together.
+// One counter for each bit of a chunk. It counts the chunks in which the bit is set, among the chunks that a
+// thread passes to add(). Each counter has PLANES binary digits. Digit i of the counter of bit b is bit b of
+// planes[i]. All lanes of a warp call add() together, so that they also empty their counters together.
 struct bit_counters {
     chunk planes[PLANES] = {};
     unsigned added = 0;

@@ -1,4 +1,4 @@
-// pull: vertex-centric bottom-up search (PMPP, Fig. 15.8).
+// pull: vertex-centric bottom-up search (the textbook PMPP, Fig. 15.8).
 //
 // Each unreached vertex looks for an in-neighbour (CSC) at the current level, and stops when it has found
 // one. Only the vertex's own thread writes its level, so there is no contention. A level costs much while

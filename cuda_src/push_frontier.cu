@@ -1,4 +1,4 @@
-// push_frontier: vertex-centric push with a queue as frontier (PMPP, Fig. 15.12).
+// push_frontier: vertex-centric push with a queue as frontier (the textbook PMPP, Fig. 15.12).
 //
 // The frontier of a level is a queue in global memory. A thread takes a vertex from the queue and claims
 // unreached neighbours with an atomicCAS of their level. The thread appends the neighbours that it has

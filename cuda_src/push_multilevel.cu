@@ -1,4 +1,4 @@
-// push_multilevel: runs several small levels in one launch (PMPP, Fig. 15.16 B).
+// push_multilevel: runs several small levels in one launch (the textbook PMPP, Fig. 15.16 B).
 //
 // A level whose frontier fits one block is not worth a launch of its own. The kernel push_multilevel runs in one
 // block. It runs level after level, with a barrier of the block after each level, and keeps frontiers in shared

@@ -1,4 +1,4 @@
-// push_private: push with one private frontier per block (PMPP, Fig. 15.14).
+// push_private: push with one private frontier per block (the textbook PMPP, Fig. 15.14).
 //
 // Threads take vertices from a global frontier and claim their unreached neighbours with an atomicCAS. A
 // block appends claimed vertices to a private frontier in shared memory, so only its own threads contend.

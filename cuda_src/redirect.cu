@@ -1,4 +1,4 @@
-// redirect: takes vertices in order of out-degree (Springer, section 3.4).
+// redirect: takes vertices in order of out-degree (Springer, "Breadth-first Search in CUDA", section 3.4).
 //
 // jobs[] lists all vertices by out-degree, so that the threads of a warp have vertices of similar degree. The
 // graph itself is unchanged. Apart from the look-up in jobs[], the kernel equals frontier_numbers. The

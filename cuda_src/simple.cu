@@ -1,4 +1,4 @@
-// simple: unoptimised vertex-centric search (Springer, Algorithm 2 and Fig. 9).
+// simple: unoptimised vertex-centric search (Springer, "Breadth-first Search in CUDA", Algorithm 2 and Fig. 9).
 //
 // In each iteration, every reached vertex sets the level of each out-neighbour to its own level plus one, if that is
 // smaller. The search ends after an iteration that changes nothing. So the search is the Bellman-Ford algorithm

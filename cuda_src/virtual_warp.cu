@@ -1,5 +1,5 @@
-// virtual_warp: W_SZ neighbouring threads share a vertex (Springer, section 3.5 and Fig. 13; Hong et al.
-// 2011).
+// virtual_warp: W_SZ neighbouring threads share a vertex (Springer, "Breadth-first Search in CUDA",
+// section 3.5 and Fig. 13; Hong et al. 2011).
 //
 // A virtual warp has W_SZ threads. It takes W_SZ consecutive vertices, one after another. All its threads test
 // whether the vertex is in the frontier (the SISD phase). Then they visit its neighbours together, W_SZ consecutive

@@ -19,15 +19,15 @@
 //
 //   A part is a run of arcs in one row, (offset, length): at most 4 arcs in a cluster, 32 in global memory.
 //   E is `worth`: a frontier with more edges is expected to cost less to pull than to push. SMALL_PARTS is
-//   `when.small`, and TINY_PARTS is `when.tiny`.
+//   `when.small`, and TINY_PARTS is `when.tiny`. The regime changes along an arrow if its condition holds:
 //
 //   1  Five levels in a row had at most TINY_PARTS parts. The first level of RUN_LEVELS counts as two.
-//   2  CLUSTER has expanded, or BLOCK has found, over SMALL_PARTS parts. Or CLUSTER is likely to find over
-//      4 * SMALL_PARTS, a queue is full, or 2^20 levels have run. If 5 holds too, PULL follows, else PUSH.
+//   2  CLUSTER has expanded, or BLOCK has found, more than SMALL_PARTS parts. Or CLUSTER is likely to find more
+//      than 4 * SMALL_PARTS, a queue is full, or 2^20 levels have run. If 5 holds too, PULL follows, else PUSH.
 //   3  BLOCK has found more than TINY_PARTS parts.
-//   4  At most E edges, edges / 4 + queue entries at most SMALL_PARTS, and no fast growth.
+//   4  The frontier has at most E edges, its edges / 4 + queue entries are at most SMALL_PARTS, and it grows slowly.
 //   5  The frontier has more than E edges, or some of its vertices are only in the bitmap.
-//   6  At most E edges, but 4 does not hold.
+//   6  The frontier has at most E edges, but 4 does not hold.
 //   QUEUE comes before 4, 6 and another PUSH if the frontier was not queued. Any regime may end the search.
 //
 // All blocks are resident and run a loop of steps. A step is a level, part of one, or a run of small levels.
@@ -53,7 +53,7 @@
 //   stores it. No block reads levels, so a claim and its level need no order. Blocks read bits and parts of
 //   other blocks after a barrier, which releases on arrival and acquires on leaving.
 // Benign races: before a claim, a pushing thread looks up the bit by a weak load. A lookup is at most as old
-//   as the last barrier. A set bit is always true. If a lookup misses a bit, the claim decides. Warps also
+//   as the last barrier. A set bit is always right. If a lookup misses a bit, the claim decides. Warps also
 //   race on `limit.passed`: a warp that misses the new value queues rows that no step reads. `limit.told` is
 //   only a hint. All other simultaneous accesses are atomic or relaxed.
 // Queues hold parts instead of vertices. The thread that reaches a vertex reads the offsets of its row, so
@@ -62,8 +62,8 @@
 //   blocks expand them in the next step. In PULL, a lane reads at least 57 arcs, a warp 1,024 more, and all
 //   blocks the rest. Reading ends at the first parent, except in PULL_RESTS.
 // Overflow: if a block's queue in the cluster is full, the row goes to global memory and the cluster stops.
-//   If a pushing block's list is full, its warps queue rows at once. In both cases, PULL follows if blocks
-//   have also stopped queueing, at E edges or in LIST. The global queue has room for all rows (search.cuh).
+//   If a pushing block's list is full, its warps queue rows at once. In both cases, PULL follows if blocks have also
+//   stopped queueing, at E edges or in a LIST step. The global queue has room for all rows (search.cuh).
 // Barriers of all blocks: each step but the last costs one. A pulled level has up to three steps: PULL,
 //   PULL_RESTS and QUEUE. RUN_LEVELS is one step. Within it, a level in CLUSTER costs one barrier of the
 //   cluster, or two if the level is counted first. A level in BLOCK costs one __syncthreads. In the cluster,
@@ -143,7 +143,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         course begin = {};
         begin.left = {search.num_entered, search.num_edges, 1, 0};
         begin.step = first_step;
-        begin.last = QUEUE;  // so that decide() learns nothing; for an empty frontier it chooses RUN_LEVELS
+        begin.last = QUEUE;  // so that decide() updates no estimates; it chooses RUN_LEVELS for the empty frontier
         at = begin;
         result = {};
         decide(search, at, {});

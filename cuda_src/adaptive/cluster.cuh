@@ -72,11 +72,11 @@ struct cluster_queues {
     in_turn<int, 2> overflow;  // true if a queue had no room for a row of a level
     in_turn<pause_kind, 2> pause;
     unsigned total;  // the cluster's queue entries in the last counted level; 0 if unknown
-    // The growth of the frontier: `total`, divided by `total` one level earlier. At the start of a step it is
-    // 1. If the frontier is the source, it is the mean degree.
+    // The growth of the frontier: `total`, divided by `total` one level earlier. At the start of a step, it is
+    // the mean degree if the frontier is the source, and 1 for any other frontier.
     float growth;
     unsigned tiny_levels;  // number of consecutive tiny levels, including the level that `total` counts
-    unsigned last;  // the level before which the cluster stops in any case
+    unsigned last;  // the cluster stops before this level in any case
     // Results of a run of levels in the first block alone. `stopped` is the first level that the block did
     // not expand, and `left` is the number of queue entries of this level. `left` is ~0u if a queue was full.
     unsigned stopped, left;
@@ -123,8 +123,8 @@ __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, 
 // no room, the function returns false and fills the reserved places with empty entries. If the rows exceed
 // the capacity of all queues, the function returns false without reserving places. The function also does so
 // if `warps` times this warp's entries exceed `most`, because the cluster would stop anyway. For example, a
-// row of 100,000 arcs has 25,000 entries. For this row, `most` is at most CLUSTER_PARTS, so the caller spills
-// the row.
+// row of 100,000 arcs has 25,000 entries, which exceed `most` in every call. So the function returns false, and
+// the caller spills the row.
 __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mine, unsigned parts, unsigned warps,
                                              unsigned most, unsigned level, bool alone) {
     const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;

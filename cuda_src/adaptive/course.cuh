@@ -17,14 +17,14 @@ constexpr float MISS_LOOKS = 8e6f, MISS_LOOKS_OF_ARC = 10.0f;
 // the number of edges above which pulling costs less than pushing.
 constexpr int FAR_BELOW = 2;
 constexpr float UNSURE = 1.6f;  // a factor on `worth`, until a level has shown how arcs are spread
-constexpr int MIXED = 64;       // a queue is mixed if there is more than one further entry per MIXED vertices
+constexpr int MIXED = 64;       // a queue is mixed if it has more than 1 + 1 / MIXED entries per vertex
 
 // The kinds of steps. PUSH: all blocks push a level. LIST: all blocks push a level, but only list its
 // vertices, because the next level is likely to be pulled. QUEUE: all blocks queue a frontier that was not
-// queued. PULL: all blocks pull a level. PULL_RESTS: all blocks read the rest of the longest rows of a pulled
-// level. RUN_LEVELS: the first cluster runs several levels. END: all blocks prepare the bitmaps for the next
-// search. FAIL: a block has waited too long. BEGIN stands for the time before the first step. Only PUSH, LIST
-// and QUEUE use the blocks' lists of claimed vertices.
+// queued. PULL: all blocks pull a level. PULL_RESTS: all blocks together read the rows of a pulled level that
+// are too long for one warp. RUN_LEVELS: the first cluster runs several levels. END: all blocks prepare the
+// bitmaps for the next search. FAIL: a block has waited too long at the barrier. BEGIN stands for the time
+// before the first step. Only PUSH, LIST and QUEUE use the blocks' lists of claimed vertices.
 enum step_kind { PUSH, LIST, QUEUE, PULL, PULL_RESTS, RUN_LEVELS, END, FAIL, BEGIN };
 
 // The facts that a block knows about the search, in shared memory. The first thread of the block writes them
@@ -86,11 +86,11 @@ __device__ __forceinline__ edge_share share_of(const bfs &search, float worth_pu
     return search.when.may_pull ? edge_share::of(worth_pulling, blocks) : edge_share::unlimited();
 }
 
-// Returns whether the queue holds both short rows and rows of hubs. A row fills one or more queue entries; the
-// entries after its first are further entries. The result is true if the queue has more than one further entry per
-// MIXED vertices. After RUN_LEVELS, the result is true if the entries have more than QUAD * 17 / 16 arcs on
-// average. Entries from a cluster's queue have up to QUAD arcs, so longer entries come from rows that did not fit
-// the cluster's queues.
+// Returns whether the queue is likely to hold both short rows and rows of hubs. A short row fills one queue entry,
+// and a long row fills several entries. The result is true if the queue has more than 1 + 1 / MIXED entries per
+// vertex. After RUN_LEVELS, the result is true if the entries have more than QUAD * 17 / 16 arcs on average. Entries
+// from a cluster's queue have up to QUAD arcs, so longer entries come from rows that did not fit the cluster's
+// queues.
 __device__ __forceinline__ bool parts_are_mixed(const course &at) {
     if (at.last == RUN_LEVELS) return at.now.found.edges > QUAD * (at.now.queued + at.now.queued / 16);
     return at.now.queued > at.now.found.vertices + at.now.found.vertices / MIXED;

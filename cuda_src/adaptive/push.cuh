@@ -144,15 +144,15 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
     buffers.further.template write<queue_row>(queue + buffers.further_place);
 }
 
-// The second phase of a pushed level: stores the levels of the listed vertices, queues their rows for `step`, and
-// sets `result`. `level` is the level of the listed vertices. All blocks must call this function, after push_level
-// or list_frontier, or one step later in QUEUE. Each row has a first queue entry. The function reserves the places
-// of these entries before the offsets are known, so that the reservation and the loads of offsets overlap. With
-// `only_lists`, the vertices have their levels already, and the function only counts them.
+// Runs the second phase of a pushed level: stores the levels of the vertices on the block's list, queues their rows
+// for step `step`, and stores the block's counts in `result`. `level` is the level of these vertices. All blocks must
+// call this function after push_level or list_frontier. If blocks have stopped queueing, a QUEUE step calls it again
+// for the same lists. Every row has at least one queue entry, which may be empty. So the function reserves places for
+// the first entries before it knows the offsets. With `only_lists`, the vertices have their levels already, and the
+// function only counts them.
 //
-// A block has stopped queueing if `limit.passed` is set, or if the step is LIST. The table says where the
-// whole frontier is after the step. It asks whether the list of any block is full, and whether any block has
-// stopped.
+// A block has stopped queueing if `limit.passed` is set, or if the step is LIST. The table says where blocks find the
+// whole frontier after the step. This depends on two facts: the list of any block is full, and any block has stopped.
 //
 //   any list full  | any block stopped   | the frontier is in | next step
 //   no             | no                  | the queue          | PULL, PUSH, LIST or RUN_LEVELS

@@ -1,5 +1,5 @@
-// Functions that cut rows into parts, and that read and queue parts. A part is a run of arcs in one row, and
-// an entry of a queue.
+// Functions that cut rows into parts, and that read and queue parts. A part is a run of neighbouring arcs in one
+// row. Each entry of a queue is a part.
 #pragma once
 
 #include "prefix_sum.cuh"

@@ -112,7 +112,7 @@ struct bfs {
         answer.level(v, level);
         answer.parent(v, parent);
     }
-    // The number of words of a bitmap.
+    // Returns the number of words of a bitmap with one bit per vertex.
     __device__ __forceinline__ unsigned words() const { return (num_vertices + 31u) / 32; }
 };
 

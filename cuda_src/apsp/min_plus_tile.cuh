@@ -106,7 +106,7 @@ __device__ __forceinline__ void load_columns(int (&values)[ELEMENTS_X], const in
 }
 
 // Copies `kRows` x `kColumns` elements to shared memory, four elements per access. All threads of the block
-// take part.
+// must call the function.
 template <int kRows, int kColumns, int kPitch>
 __device__ __forceinline__ void copy_piece(int (&piece)[kRows][kPitch], const int *from, int pitch) {
     constexpr int kVectors = kRows * kColumns / 4, kVectorsPerRow = kColumns / 4;

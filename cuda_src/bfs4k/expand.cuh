@@ -1,7 +1,7 @@
 // Distributes the rows of a frontier over the threads of a kernel (Busato and Bombieri 2014, sections 5.2 to 5.4
 // and 5.6). A row is the adjacency list of a vertex.
 //
-// The type Frontier supplies the rows to expand. The type Found takes the discovered vertices. All threads of
+// The type Frontier supplies the rows to expand. The type Found stores the discovered vertices. All threads of
 // a warp must call the functions of this file together. Every lane runs an equal number of iterations,
 // because the lanes exchange values by shuffles.
 #pragma once

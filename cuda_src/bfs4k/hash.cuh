@@ -12,9 +12,9 @@
 enum class hashing { none, hash64, hash_warp };
 constexpr hashing HASHING = hashing::HASH;
 
-// The result of looking for duplicates among the calling thread's vertices. Bit k of each member stands for
-// vertices[k]. `detected` has the duplicates. `conflicts` has the vertices whose table entry another vertex has
-// overwritten.
+// The duplicates that hash64 or hash_warp has found among the calling thread's vertices. Bit k of each member stands
+// for vertices[k]. In `detected`, the bits of duplicates are set. In `conflicts`, the bits of vertices are set whose
+// table entry another vertex has overwritten.
 struct verdict {
     unsigned detected, conflicts;
 };
@@ -54,10 +54,12 @@ __device__ __forceinline__ verdict hash64(const warp_lanes &warp, volatile unsig
 }
 
 // Finds duplicates with one table of 32-bit words per warp (Merrill, Garland and Grimshaw 2012). Each candidate of
-// the warp has a tag, a number that no other candidate has. First each lane writes its vertices to the table and
-// reads the entries back. Second, each lane that read its own vertex writes the vertex's tag to the entry and reads
-// the entry back. A lane that reads another tag drops its copy of the vertex. A lane that read another vertex at
-// first keeps its copy.
+// the warp has a tag, a number that no other candidate of the warp has.
+//
+// - Each lane writes its vertices to the table and reads the entries back. If it reads a different vertex, the two
+// vertices share an entry, which is a conflict. The lane keeps its copy.
+// - If it reads its own vertex, it writes the vertex's tag to the entry and reads the entry back. If it reads a
+// different tag, another lane has the same vertex. The lane then drops its copy.
 //
 // The barrier at the end of the function is necessary. Without it, the next call could overwrite a tag that a
 // lane has not read yet. Then all copies of a vertex could be dropped.

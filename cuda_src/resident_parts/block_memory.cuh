@@ -66,9 +66,9 @@ struct slot_layout {
 // - `running`: active parts, and parts that were active in the previous step
 // - `held`: parts that some block holds
 // - `known`: parts that some block has held at any time
-// - `fresh`: parts to give to blocks now
-// - `again`: fresh parts that some block held earlier
-// - `soon`: parts to give to blocks after the step
+// - `fresh`: parts that must be given to blocks now, because they run but no block holds them
+// - `again`: parts of the bitmap `fresh` that some block has held before
+// - `soon`: parts that are given to blocks after the step, because they may become active soon
 struct block_memory {
     quad *quads;
     unsigned *words;

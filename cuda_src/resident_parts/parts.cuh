@@ -13,7 +13,7 @@
 
 constexpr int PLACES = 32;      // number of places in a group
 constexpr int NO_VERTEX = -1;  // marks a place without a vertex
-constexpr int NO_PLACE = -1;   // stands for no place, for example of an unused ghost id
+constexpr int NO_PLACE = -1;   // stands for no place, for example for a local id that no ghost uses
 
 // Length of a part's list of readers. A reader is a part that has one of this part's vertices as own vertex
 // or ghost. Each vertex has a mask with one bit per reader. The first reader is the part itself. If the list
@@ -22,9 +22,9 @@ constexpr int READERS = 32;
 constexpr int NO_READER = -1;
 constexpr int ALL_PARTS = -2;
 
-// A quad holds four local ids: the neighbours of a local vertex. Quads with fewer neighbours repeat the vertex's
-// own id. Further neighbours are in further quads, which follow the quads of all vertices in memory. An id with the
-// flag IN_NEXT_QUAD is the id of the next quad.
+// A quad holds the local ids of up to four neighbours of a vertex. If there are fewer, it repeats the vertex's own id.
+// If a vertex has more neighbours, the fourth id of its quad is a link: the id of a further quad, with the flag
+// IN_NEXT_QUAD. The further quads of all vertices follow after the first quads of all vertices.
 constexpr unsigned IN_NEXT_QUAD = 0x8000;
 
 struct graph_rows {
@@ -46,8 +46,8 @@ struct part {
     int first_place;
     int own;     // number of vertices that the part owns
     int ghosts;
-    // Number of local ids, a multiple of PLACES. Own vertices, ghosts and further quads have local ids. There is room
-    // to round each of these three kinds up to whole groups of PLACES ids.
+    // Number of local ids, a multiple of PLACES. Own vertices, ghosts, and the further quads of vertices with more than
+    // four neighbours have local ids. There is room to round each of these three numbers up to a multiple of PLACES.
     int ids;
 };
 
