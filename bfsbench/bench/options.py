@@ -179,7 +179,7 @@ class Method:
     insecure: bool = _of_device(
         False, "Accept a {cluster} beyond this machine without {tls}. Others can then run code as you."
     )
-    resume: bool = _of_rows(False, "Continue {out}: measure only points without a row.")
+    resume: bool = _of_rows(False, "Continue {out}: measure points without a row of this code.")
     retry_failed: bool = _of_rows(False, "With {resume}: measure failed points again.")
 
     def __post_init__(self) -> None:
