@@ -47,7 +47,6 @@ from bfsbench.programs.families.apsp.matrix import INFINITY
 from bfsbench.programs.families.apsp.problem import path_between as path_between
 from bfsbench.programs.families.bfs.parents import path as path
 from bfsbench.programs.families.bfs.search import shared_levels
-from bfsbench.programs.families.closeness.problem import ManySources
 from bfsbench.reports.asked import compare as compare, report as report
 from bfsbench.rows import results
 from bfsbench.support import storage
@@ -240,10 +239,10 @@ def solve(
 
     ``graph`` is a Graph, or anything that :func:`bfsbench.graphs.interop.as_graph` converts: a name, a path,
     a SciPy matrix, a NetworkX graph, a DataFrame of edges, or arrays. ``source`` is a vertex counted from 0,
-    or its name if vertices have names. For a variant of the family ``closeness``, give ``sources`` instead:
-    the number of random vertices to search from. By default, this variant searches from every vertex. Without
-    ``block``, the variant's default block is used. With ``paths``, the function also finds parents or next
-    hops after the timed runs, and checks them.
+    or its name if vertices have names. For a variant that searches from many vertices at once, such as
+    ``cpu_many``, give ``sources`` instead: the number of random vertices to search from. By default, this
+    variant searches from every vertex. Without ``block``, the variant's default block is used. With
+    ``paths``, the function also finds parents or next hops after the timed runs, and checks them.
 
     Raises UsageError for unknown names, values out of range and requests that the family does not support.
     Raises DeviceError or a subclass if the device fails, and WrongResultError if the answer is wrong.
@@ -254,7 +253,7 @@ def solve(
         raise UsageError(f"variant {variant} does not search from a single source{instead}")
     if sources is not None and not family.draws_sources:
         raise UsageError(
-            f"sources is only for the family closeness: variant {variant} takes source, a vertex"
+            f"sources is only for searches from many vertices: variant {variant} takes source, a vertex"
         )
     number = None if sources is None else positive("sources", sources)
     settings = _spelt(knobs, [find(variant)], solve)
@@ -310,7 +309,7 @@ def _solve(
             problem.columns(min(timing.search_ms)),
             found.links if found else None,
             found.milliseconds if found else None,
-            problem.sources if isinstance(problem, ManySources) else None,
+            problem.sources,
         )
 
 

@@ -143,7 +143,7 @@ def test_searches_from_many_sources_say_which() -> None:
     ):
         bfsbench.solve(graph, "cpu_many", source=2)
     with pytest.raises(
-        UsageError, match="sources is only for the family closeness: variant cpu_queue takes source"
+        UsageError, match="sources is only for searches from many vertices: variant cpu_queue takes source"
     ):
         bfsbench.solve(graph, "cpu_queue", sources=2)
 

@@ -104,6 +104,9 @@ class Run:
 class Problem(ABC):
     """A problem on one graph, with the reference result for checks."""
 
+    sources: Ids | None = None
+    """The vertices from which the problem searches. None unless it searches from several vertices at once."""
+
     @abstractmethod
     def run(self, variant: Variant) -> Run:
         """Returns a Run: the functions that reset, solve and check this problem with ``variant``. Raises

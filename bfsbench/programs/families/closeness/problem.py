@@ -61,6 +61,8 @@ class ManySources(Problem):
     has their results.
     """
 
+    sources: Ids
+
     def __init__(self, graph: Graph, number: int | None) -> None:
         self.graph = graph
         every = np.arange(graph.num_vertices, dtype=np.int32)
