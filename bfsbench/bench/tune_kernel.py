@@ -27,7 +27,14 @@ from bfsbench.bench.tune import Axis, Space, Took, exhaustive, restarted
 from bfsbench.kernels.signature import declared_parameters
 from bfsbench.kernels.source import texts
 from bfsbench.programs.variant import DeviceClock
-from bfsbench.support.errors import BfsbenchError, UsageError, WrongResultError, positive, positive_or_none
+from bfsbench.support.errors import (
+    BfsbenchError,
+    KernelError,
+    UsageError,
+    WrongResultError,
+    positive,
+    positive_or_none,
+)
 from bfsbench.support.paths import KERNEL_HEADERS
 
 if TYPE_CHECKING:
@@ -41,6 +48,10 @@ Reference = Callable[..., Mapping[str, npt.ArrayLike]]
 """A function that takes the kernel's arguments by name. It returns a dictionary from the names of outputs to
 their expected arrays."""
 _FLOATS = {"float": np.float32, "double": np.float64}
+
+EMULATED_S = 120
+"""The largest number of seconds for one configuration in the emulator. A kernel that has damaged the memory
+of its process may never end."""
 
 
 def tune(
@@ -133,7 +144,7 @@ def _kernel_of(source: Path, kernel: str | None) -> str:
 
 
 def _require_used(source: Path, macros: Iterable[str]) -> None:
-    """Raise UsageError for a macro whose name neither the source file nor a header of it contains."""
+    """Raise UsageError for a macro whose name is neither in the source file nor in its headers."""
     words = {word for text in texts(source, KERNEL_HEADERS) for word in re.findall(r"\w+", text.mask)}
     for name in macros:
         if name not in words:
@@ -181,7 +192,8 @@ class _Trial:
 
     def run_apart(self, values: Mapping[str, Any], expected: Mapping[str, npt.NDArray[Any]]) -> list[float]:
         """Call ``run`` on an emulated GPU in a child process, because a kernel may damage the memory of its
-        process. Raises KernelError if the child process crashes.
+        process. Raises KernelError if the child process crashes, or if it has not ended after EMULATED_S
+        seconds.
         """
 
         def work(_step: Callable[[], None]) -> list[float]:
@@ -189,7 +201,10 @@ class _Trial:
             with closing(open_device("cpu")) as device:
                 return self.run(device, values, expected)
 
-        return in_child(work)
+        try:
+            return in_child(work, limit_s=EMULATED_S)
+        except TimeoutError:
+            raise KernelError(f"the kernel has not ended within {EMULATED_S} s in the emulator") from None
 
     def run(
         self, device: Device, values: Mapping[str, Any], expected: Mapping[str, npt.NDArray[Any]]

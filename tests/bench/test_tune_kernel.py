@@ -88,6 +88,14 @@ def test_a_kernel_that_overruns_its_arrays_fails_alone(source: Path) -> None:
     assert dict(zip(rows["TIMES"], rows["status"], strict=True)) == {4: "failed", 1: "ok", 400: "failed"}
 
 
+def test_a_kernel_that_does_not_end_fails_alone(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bfsbench.bench.tune_kernel.EMULATED_S", 2)
+    endless = 'while (TIMES == 4) asm volatile("");'
+    source.write_text(SAXPY.replace("for (", endless + " for (", 1))
+    rows = tune(source, repeats=1, block=[32], TIMES=[4, 1])
+    assert dict(zip(rows["TIMES"], rows["status"], strict=True)) == {4: "failed", 1: "ok"}
+
+
 def test_a_reference_names_arrays_of_the_kernel(source: Path) -> None:
     with pytest.raises(UsageError, match="must return a dictionary of arrays, not ndarray"):
         bfsbench.tune(source, ARGUMENTS, lambda n, a, x, y: a * x, len(X), backend="cpu")  # type: ignore[arg-type,return-value]

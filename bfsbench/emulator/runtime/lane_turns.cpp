@@ -33,7 +33,7 @@ void fetch_turn(const ResidentBlock& block, Turn turn) {
     for (size_t at = 0; at < kMost; at += kLine) prefetch(fiber.kept.place + at);
 }
 
-// Prefetches data of the threads that run soon.
+// Prefetches data of the threads that will run soon.
 void fetch_upcoming(const ResidentBlock& block) {
     const Lockstep& lockstep = *block.lockstep;
     constexpr size_t kSoon = 6, kLater = 10;
