@@ -11,7 +11,8 @@ from bfsbench.programs.variant import KnobValue
 from bfsbench.support.errors import OptionError, UsageError
 
 Values = str | KnobValue | Sequence[str | KnobValue]
-"""The values of an axis: one value, a sequence, or text as on the command line. ``32:1024:x2`` is a range."""
+"""The values that a sweep measures for one parameter: one value, a sequence, or text as on the command line.
+``32:1024:x2`` is a range."""
 
 MAX_VALUES = 10_000
 _MOST_DIGITS = 308

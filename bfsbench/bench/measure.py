@@ -241,12 +241,12 @@ def advise(samples: Samples, machine: Machine) -> list[str]:
     clocks = [state.sm_clock_mhz for state in samples.states if state.sm_clock_mhz]
     if clocks and max(clocks) > CLOCK_MOVES * min(clocks):
         moved = f"from {min(clocks)} to {max(clocks)} MHz"
-        found.append(f"clocks: the GPU's moved {moved}, try --warmup 20 or lock it with nvidia-smi -lgc")
+        found.append(f"clocks: the GPU clock moved {moved}, try --warmup 20 or lock it with nvidia-smi -lgc")
     if others := machine.other_processes():
         who = f"{others} other processes compute" if others > 1 else "another process computes"
         found.append(f"shared: {who} on the GPU")
     if machine.governor() == "powersave":
-        found.append("powersave: so the CPU is governed, try cpupower frequency-set -g performance")
+        found.append("powersave: this is the CPU's governor, try cpupower frequency-set -g performance")
     return found
 
 

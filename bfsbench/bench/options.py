@@ -39,7 +39,7 @@ INTERPOSED = "sources=interposed"
 REPEATED = "sources=repeated"
 """Word of the column ``method``: searches from one source followed each other.
 
-In older files, rows without any of these words were measured in this way, too.
+Rows of older files that have no word ``sources=...`` were measured in this way, too.
 """
 SOURCE_RULES = (ALTERNATING, INTERPOSED, REPEATED)
 

@@ -125,9 +125,9 @@ class SourceChoice:
     def choose(self, graph: Graph) -> list[int | None]:
         """Return the sources to search from in a graph.
 
-        In a family whose problems have no source or several sources, the list contains only ``self.number``,
-        the number of sources. Raises UsageError for a source that the graph does not have. Also raises
-        UsageError if sources must be chosen in a graph without arcs.
+        If a problem of the family does not have exactly one source, the list has one element:
+        ``self.number``, the number of sources per problem, or None. Raises UsageError for a source that the
+        graph does not have. Also raises UsageError if sources must be chosen in a graph without arcs.
         """
         if self.given:
             if self.published:

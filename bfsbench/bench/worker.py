@@ -405,8 +405,9 @@ class Worker:
             yield from self.run_group(group, graphs[group[0].graph], method)
 
     def run_group(self, points: Sequence[Point], graph: Graph, method: Method) -> Iterator[Measured]:
-        """Yield the outcomes of points (configurations) that differ only in their sources, which are timed in
-        turn.
+        """Measure points (configurations) that differ only in their sources, and yield their outcomes.
+
+        In each round, the worker process takes one sample of each point.
 
         If a point fails, its outcome comes first, and the other points begin again without it. After a
         timeout, the remaining points run one by one, so that no failure makes other points begin again.

@@ -87,8 +87,11 @@ class Call(TomlTable, frozen=True, kw_only=True):
 
 
 class Clock(TomlTable, frozen=True, kw_only=True):
-    """The clock that measures a search of an entry. ``covers`` names the work besides the search that the
-    measured time includes."""
+    """The clock that measures a search of an entry.
+
+    ``held_by`` is ``events`` for events of the device, ``theirs`` for the clock of the program, and ``ours``
+    for the clock of bfsbench. ``covers`` names the work besides the search that the measured time includes.
+    """
 
     held_by: Literal["events", "theirs", "ours"]
     covers: tuple[Covered, ...] = ()

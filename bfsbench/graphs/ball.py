@@ -10,8 +10,8 @@ def ball(graph: Graph, share: float) -> EdgeList:
     """Returns a connected subgraph with about ``share`` of the graph's vertices, renumbered in ascending
     order. Its arcs are all arcs between these vertices.
 
-    The vertices are the first that a breadth-first search from the vertex of highest degree meets. The search
-    follows arcs in both directions. The subgraph has fewer vertices if the component of this vertex is
+    The vertices are the first that a breadth-first search from the vertex of highest degree reaches. The
+    search follows arcs in both directions. The subgraph has fewer vertices if the component of this vertex is
     smaller. Its diameter is usually smaller than the diameter of the whole graph.
     """
     wanted = max(1, round(graph.num_vertices * share))

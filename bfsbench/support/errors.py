@@ -1,8 +1,8 @@
 """Defines the errors that reach the user.
 
-Every failure that a user can cause or meet is a subclass of :class:`BfsbenchError`. The command line prints
-the error's message as one line, and exits with the error's ``exit_code``. Any other exception is a bug in
-bfsbench, and keeps its traceback.
+Every failure that a user can cause or encounter is a subclass of :class:`BfsbenchError`. The command line
+prints the error's message as one line, and exits with the error's ``exit_code``. Any other exception is a bug
+in bfsbench, and keeps its traceback.
 
 This module also formats numbers and text for people, and checks numbers that callers give.
 """

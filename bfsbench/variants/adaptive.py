@@ -144,7 +144,7 @@ suffices if searches reach thousands of vertices within ``_QUICK`` levels."""
 _PUSHED_EDGE, _FEW_LINES, _SCATTERED = 6, 1 << 17, 1 << 23
 """``_PUSHED_EDGE`` is the cost of pushing along an arc to a new vertex. Its unit is the cost of testing one
 in-neighbour. The cost doubles for graphs of at most ``_FEW_LINES`` vertices, because atomic operations often
-meet on one of the few cache lines of their bitmaps. The cost also doubles for graphs of at least
+use the same one of the few cache lines of their bitmaps. The cost also doubles for graphs of at least
 ``_SCATTERED`` vertices, because most of their level array is not in the L2 cache."""
 _SMALL_PARTS_OF_BLOCK, _VERTICES_PER_SMALL_PART = 640, 32
 _LEAST_SMALL_PARTS, _MOST_SMALL_PARTS = 6400, 12800
@@ -170,8 +170,8 @@ _MOST_BLOCKS = (1 << 11) - 1
 """Maximum number of blocks. The words of the barrier cannot count the arrivals of more blocks."""
 _LEVELS_AT_A_TIME, _TINY_LEVELS = 1 << 20, 4
 """After ``_LEVELS_AT_A_TIME`` levels, the cluster that runs small levels joins the barrier of all blocks.
-This bounds the time for which the other blocks wait. One block runs each tiny level. After more than
-``_TINY_LEVELS`` tiny levels in a row, the kernel expects further tiny levels."""
+This bounds the time for which the other blocks wait. After more than ``_TINY_LEVELS`` tiny levels in a row,
+the kernel expects further tiny levels. Therefore, one block of the cluster runs them without the others."""
 _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
 """Stores how many blocks can run at the same time, according to trial launches. A number is stored only if it
 is smaller than the number that the driver reported. The first key is the device. The second key consists of
@@ -523,9 +523,9 @@ class Adaptive(OneLaunchVariant):
         return answer(levels=self.level_array)
 
     def _resident_blocks(self, probe: Launch, most: int) -> int:
-        """Returns the largest number of blocks that can meet at a barrier, because all of them run at the
-        same time. Trial launches find this number, a multiple of the cluster size. Raises LaunchError if not
-        even one cluster fits the device.
+        """Returns the largest number of blocks that can wait for each other at a barrier, because all of
+        them run at the same time. Trial launches find this number, a multiple of the cluster size. Raises
+        LaunchError if not even one cluster fits the device.
 
         ``most`` is the number of resident blocks that the driver reports. Fewer blocks may fit, because all
         blocks of a cluster must run on one group of multiprocessors.

@@ -37,8 +37,8 @@ class CpuParallel(HostVariant):
 
     Before each level, the search estimates the times of a push and of a pull, and chooses the shorter time.
     The knob ALPHA is a factor of the estimated time of a push. One thread alone pushes a level of at most
-    SEQUENTIAL_LIMIT arcs, because dividing the level among threads would take longer. While few vertices
-    wait, this thread runs the loop of ``cpu_queue``.
+    SEQUENTIAL_LIMIT arcs, because dividing the level among threads would take longer. While the queue
+    has few vertices, this thread runs the loop of ``cpu_queue``.
 
     There is at most one thread for each 8 * SEQUENTIAL_LIMIT arcs of the graph, because waking a thread takes
     longer than searching fewer arcs. A graph with fewer arcs is searched by the loop of ``cpu_queue`` alone.

@@ -308,8 +308,9 @@ class GraphParts:
     is the number of a vertex within a part."""
     words: Buffer
     """uint32: one word for each local id of all parts. A local id is the number of a vertex within a part.
-    The word of a ghost is its place. The word of an own vertex has one bit for each reading part. The bit is
-    set if that part has the vertex as a ghost."""
+    The word of a ghost is its place. The word of an own vertex has one bit for each entry of the part's list
+    of readers. The bit is set if that reader has the vertex as own vertex or as a ghost. The first reader is
+    the part itself, so the lowest bit is always set."""
     readers: Buffer
     """int32[N * READERS]: for each part, the numbers of the parts that read its vertices. -1 stands for no
     part, and -2 for all parts."""
@@ -369,9 +370,9 @@ class _Packing:
         }
 
     def _table_bits(self) -> int:
-        """Returns the binary logarithm of the number of places in the hash table from vertices to local ids.
-        The table has at least twice as many places as the graph has vertices, or as many as fit shared
-        memory."""
+        """Returns the binary logarithm of the number of entries of the hash table. The table holds the ghosts
+        of one part, by their places. It has at least twice as many entries as the graph has vertices, or as
+        many as fit shared memory."""
         bits = 4
         while 2 ** (bits + 1) * 10 + 8 <= self.device.limits.shared_memory_per_block_optin and (
             2**bits < 2 * self.graph.host_graph.num_vertices

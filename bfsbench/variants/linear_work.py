@@ -23,13 +23,13 @@ class LinearWork(KernelVariant):
 
     This version removes two limits of the original. Prefix sums may have any length. Fine-grained gathering
     with precomputed start indices failed in the original when a thread had to expand several vertices. In
-    this version, each thread of a tile takes every blockDim-th vertex, until it meets a vertex of the next
-    tile.
+    this version, each thread of a tile takes every blockDim-th vertex, until it reaches a vertex of the
+    next tile.
 
-    This version also makes two choices. The sequential threshold limits the number of gathered neighbours,
-    duplicates included, and thereby the work of one thread. Below the threshold, the mask has one element per
-    gathered neighbour instead of one per vertex. The search ends when a frontier is empty, without reading
-    all levels.
+    The following details are choices of this version. The sequential threshold limits the number of gathered
+    neighbours, duplicates included, and thereby the work of one thread. Below the threshold, the mask has one
+    element per gathered neighbour instead of one per vertex. The search ends when a frontier is empty,
+    without reading all levels.
     """
 
     name = "linear_work"

@@ -54,7 +54,7 @@ class SearchState(Struct):
 class ResidentParts(OneLaunchVariant):
     """Runs a breadth-first search in one launch. It is made for graphs of large diameter. The graph is cut
     into parts. Each part also has its ghosts: the vertices outside it that are at most K arcs away. A block
-    runs K levels (knob LEVELS) of its parts in shared memory before all blocks meet at a barrier.
+    runs K levels (knob LEVELS) of its parts in shared memory before all blocks wait at a barrier.
 
     ``prepare`` makes the parts on the device (``graph_parts.py``), and ``preprocess_ms`` is the time that
     this takes. Later searches of the graph reuse the parts. The option ``--grid`` limits the number of

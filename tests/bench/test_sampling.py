@@ -125,10 +125,10 @@ def test_a_device_that_only_throttles_is_given_up_and_told(monkeypatch: pytest.M
         ([1.0, 1.02, 1.05, 1.0, 1.04], Made(), ""),
         ([3.0, 1.0, 1.1, 1.0, 1.0], Made(), "slow start: the first sample took 3.0 times as long"),
         ([1.0, 1.3, 1.2, 1.3, 1.2], Made(), "noisy: the median is 20 % above the minimum"),
-        ([1.0] * 5, Made([State(1980), State(1200)]), "clocks: the GPU's moved from 1200 to 1980 MHz"),
+        ([1.0] * 5, Made([State(1980), State(1200)]), "clocks: the GPU clock moved from 1200 to 1980 MHz"),
         ([1.0] * 5, Made(others=1), "shared: another process computes on the GPU"),
         ([1.0] * 5, Made(others=3), "shared: 3 other processes compute on the GPU"),
-        ([1.0] * 5, Made(cpu="powersave"), "powersave: so the CPU is governed"),
+        ([1.0] * 5, Made(cpu="powersave"), "powersave: this is the CPU's governor"),
     ],
 )
 def test_what_is_said_about_samples(times: Sequence[float], machine: Made, says: str) -> None:

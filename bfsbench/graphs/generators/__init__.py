@@ -43,8 +43,8 @@ def canonical_spec(generator: str, parameters: Parameters) -> str:
 
 
 def recommended_source(generator: str, parameters: Parameters) -> int | None:
-    """Returns the vertex from which the paper about the graph searches, or None if the paper names none.
-    Raises UsageError for an unknown generator or a bad parameter."""
+    """Returns the vertex from which the paper that describes the graph starts its searches, or None if the
+    paper names no vertex. Raises UsageError for an unknown generator or a bad parameter."""
     declared = _declared(generator)
     values = declared.complete(parameters)
     return None if declared.start is None else declared.start(**values)

@@ -259,9 +259,9 @@ class OneLaunchVariant(KernelVariant):
     """The base class of searches that are a single launch. All blocks are resident at once, and wait for each
     other at barriers.
 
-    The kernel's last parameter is the source. The kernel initialises everything that a search needs, or an
-    earlier launch has left it initialised. ``prepare`` must set ``search``, ``num_blocks`` and ``state``, and
-    pass ``max_polls`` to the kernel.
+    The kernel's last parameter is the source. The kernel, or an earlier launch of it, initialises everything
+    that a search needs. ``prepare`` must set ``search``, ``num_blocks`` and ``state``, and pass
+    ``max_polls`` to the kernel.
     """
 
     search: Launch
