@@ -521,7 +521,8 @@ def _named(given: GraphLike) -> GraphName:
 
 
 def _kept(graph: Graph) -> GraphName:
-    """Write a graph to a file in the cache, unless the file exists. Returns the name that loads this file.
+    """Write a graph to a file in the cache, unless the file exists. Returns the name by which this file is
+    loaded.
 
     The file stores the arcs, the weights and the names of vertices. It does not store the original ids of
     vertices. Raises UsageError if the graph that is read back differs.

@@ -1,8 +1,8 @@
 // push_cuda_graph: the search of the kernel frontier_numbers, with launches that a CUDA graph repeats.
 //
-// A CUDA graph repeats its launches with equal arguments. So a launch gets only its place in the CUDA graph.
-// The level of the launch is the sum of this place and of a word in memory. Before each launch of the CUDA
-// graph, the host sets this word to the first level of the CUDA graph.
+// A CUDA graph repeats its launches with equal arguments. So the only argument of a launch is its place in
+// the CUDA graph. The level of the launch is the sum of this place and of a word in memory. Before each launch of
+// the CUDA graph, the host sets this word to the first level of the CUDA graph.
 //
 // The search may end in the middle of a CUDA graph. *progress is the last level that has a vertex. The remaining
 // launches find that *progress is smaller than their level, and return at once.

@@ -204,8 +204,8 @@ class Work(Protocol):
         """
 
     def planned(self, setting: Setting, known: Known = lambda point: None) -> list[Point]:
-        """Return the points (configurations) that a sweep would measure, without measuring them. Points whose
-        row ``known`` returns are left out.
+        """Return the points (configurations) that a sweep would measure, without measuring them. A point
+        is left out if ``known`` returns a row for it.
 
         For a graph that is not in ``setting.graphs``, sources are placeholders. If later points depend on the
         rows of earlier points, the list is as long as the longest possible sweep.
@@ -364,9 +364,9 @@ class Crossing:
         return Questions(len(points), iter([Batch(points)]))
 
     def planned(self, setting: Setting, known: Known = lambda point: None) -> list[Point]:
-        """Return the points (configurations) of the sweep, graph after graph. Points whose row ``known``
-        returns are left out. For a graph that is not in ``setting.graphs``, sources are placeholders, and
-        knobs have the values of the first preset.
+        """Return the points (configurations) of the sweep, graph after graph. A point is left out if
+        ``known`` returns a row for it. For a graph that is not in ``setting.graphs``, sources are placeholders,
+        and knobs have the values of the first preset.
 
         Raises UsageError for a source that a graph does not have, and for a graph that the family does not
         support. For a graph that is not in ``setting.graphs``, only its size is checked, if it is known.

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 Graphs = Mapping[str, Graph]
-"""A dictionary from the locators of graphs, the texts by which they are loaded, to the graphs."""
+"""A dictionary that maps the locator of each graph, the text by which it is loaded, to the graph."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Runner(Protocol):
 
     def run(self, points: Sequence[Point], graphs: Graphs, method: Method) -> Iterator[Measured]:
         """Yield the outcome of each point (configuration) when it has been measured, in any order. ``graphs``
-        is a dictionary from the locators of graphs, the texts by which they are loaded, to the graphs.
+        maps the locator of each graph, the text by which the graph is loaded, to the graph.
         """
 
     def close(self) -> None:

@@ -164,10 +164,10 @@ def _list(datasets: list[Dataset]) -> None:
 def path_command(dataset: str, source: str, target: str, variant: str, backend: str) -> None:
     """Print the vertices of a shortest path from --source to --target, one per line.
 
-    Vertices have the ids or names of the graph's file, in the options and in the output. 'run --source'
-    counts them from 0 instead. The length of a path is its number of arcs for a breadth-first search, and the
-    sum of their weights for all-pairs shortest paths. The result is checked. Without a path the exit code is
-    1.
+    The options and the output name vertices as in the graph's file, by id or name. ('run --source' instead
+    counts vertices from 0.) The length of a path is its number of arcs for a breadth-first search, and the
+    sum of its arcs' weights for all-pairs shortest paths. The result is checked. If there is no path, the
+    exit code is 1.
     """
     from bfsbench import api
     from bfsbench.cli.progress import load_with_progress

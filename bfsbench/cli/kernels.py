@@ -259,7 +259,7 @@ def _checked(
     variant: type[Variant], axes: Axes, graphs: Sequence[GraphName] | None, seeds: int, benign: bool
 ) -> bool:
     """Check a variant and print the findings. Small graphs are used if no ``graphs`` are given. Returns True
-    if comments declare all findings benign, or if there are none."""
+    if there are no findings, or if comments declare all of them benign."""
     from bfsbench.tools.check import check, runs_of, usual_graphs
 
     graphs = graphs or usual_graphs(variant, axes)

@@ -202,8 +202,8 @@ def _works_of(sweep: Sweep, graph: GraphName, axes: Axes, sources: SourceChoice)
 
 
 def forms_of(variant: type[Variant], axes: Axes) -> list[Axes]:
-    """Returns the settings to measure for each form of a variant. One form is the authors' search. Each knob
-    by which this project has changed the search gives another form."""
+    """Returns the settings to measure for each form of a variant. The first form is the authors' search. This
+    project has added knobs that change the search. Each of these knobs gives one more form."""
     known = {knob.name: knob for knob in variant.knobs}
     given = {name: values for name, values in axes.knobs.items() if name in known}
     forms: list[dict[str, list[KnobValue]]] = [

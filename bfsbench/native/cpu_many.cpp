@@ -36,8 +36,9 @@
 namespace {
 
 constexpr int64_t kAhead = 48;  // number of arcs or queue entries between a prefetch and its use
-// In a pulled level, a vertex that some search has not reached adds the rows of its in-neighbours to its own row.
-// After every kLooks in-neighbours in the frontier, it tests whether its row is complete.
+// A row of a vertex has one bit per search. In a pulled level, a vertex that some search has not reached takes over
+// the bits in the rows of its in-neighbours in the frontier. After every kLooks such in-neighbours, it tests whether
+// the bits that it lacked are complete.
 constexpr int kLooks = 4;
 // Limits the work of by_balls(), which finds sources that lie close together. In a search, by_balls() reads at most
 // kBallArcs times the number of arcs of the graph.

@@ -247,8 +247,8 @@ class ParallelSearch final : public Search {
         note(Step::push_alone, next - 1, level + done);
         frontier_ = {0, 0};
         if (done || tail == last) return level + 1;
-        // A pull recognises the level by its mark. Other marks of expanded vertices matter to no pull, because these
-        // vertices have no unseen neighbours.
+        // A pull recognises the vertices of this level by their mark. The marks of vertices that were expanded earlier
+        // may have any value, because these vertices have no unseen neighbours.
         uint32_t* end = head;  // end of the level
         for (uint32_t* place = head; place < tail; ++place) {
             end += levels_[*place] == level;

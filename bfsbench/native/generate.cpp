@@ -318,8 +318,8 @@ int generate_dense(int64_t vertices, Chance density, int64_t most, uint64_t seed
                 for (int64_t column = 0; column < vertices; ++column)
                     coming += counting.happens(density) && !certain(column);
             }
-            // Selection sampling: the loop still meets `coming` random entries of the row, and keeps `wanted` of
-            // them.
+            // Selection sampling: `coming` random entries of the row are still to come. The loop keeps `wanted` of
+            // these.
             int64_t wanted = std::min(coming, most - (next == v ? 1 : 2));
             Random writing = entries.at(v), choice = culling.at(v);
             for (int64_t column = 0; column < vertices; ++column) {

@@ -107,8 +107,8 @@ int generate_crawl(int64_t vertices, int64_t degree, int64_t span, Chance near, 
         return emit_rows(vertices, threads, allocate, [&](int64_t v, auto add) {
             Random random = stream.at(v);
             const auto [first, last] = hosts.of(v);
-            // The number of links is doubled k times with chance 2^-(k+1), for k < 6. So its mean is about 4
-            // times its least value, degree / 4.
+            // The number of links is degree / 4, doubled k times. The chance of k is 2^-(k+1) for k < 6, and 2^-6 for
+            // k = 6. So the mean is about degree.
             int doublings = 0;
             while (doublings < 6 && random.next() >> 63) ++doublings;
             const int64_t links = std::max<int64_t>(1, (degree << doublings) / 4);

@@ -182,7 +182,7 @@ def _note_on_sources(family: Family) -> str:
 
 def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
     """Returns the columns that the text layout shows, such as times, rates and counts. With several sources,
-    it shows only rates that have quartiles, unless ``brief`` is true."""
+    rates without quartiles are left out. If ``brief`` is true, only the first rate is shown."""
     totals = [*(column.name for column in kind.family.profile if column.total), RECORDED]
     if kind.emulated:
         return ["points", "failed", *totals]

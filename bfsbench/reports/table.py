@@ -302,7 +302,7 @@ def _printable_rows(rows: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
 
 
 def header(column: str) -> str:
-    """Returns the heading of a column for people. A unit comes last."""
+    """Returns the human-readable heading of a column. If there is a unit, it comes last."""
     return _HEADERS.get(column) or _headings().get(column) or column.replace("_", " ")
 
 

@@ -176,7 +176,7 @@ def _check(
 
 
 def table(reports: Iterable[Report]) -> pd.DataFrame:
-    """Returns a data frame with one row for each finding and each failure of the reports; see
+    """Returns a data frame with one row for each finding and each failure that the reports contain; see
     :func:`bfsbench.api.check`."""
     import pandas as pd
 

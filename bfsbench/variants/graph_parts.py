@@ -335,9 +335,10 @@ class GraphParts:
 def parts_of(most_vertices: int, hops: int) -> Callable[[DeviceGraph], GraphParts]:
     """Returns a function that makes the parts of a graph. Pass this function to ``DeviceGraph.once``.
 
-    A part has at most ``most_vertices`` own vertices, and ghosts that are up to ``hops`` arcs away. If
-    ``hops`` is 0, the function chooses this distance. The distance is smaller if more ghosts do not fit a
-    block's shared memory. The function raises LaunchError if not even the distance 1 fits.
+    A part owns at most ``most_vertices`` vertices. Its ghosts are vertices of other parts that are up to
+    ``hops`` arcs away. If ``hops`` is 0, the function chooses this distance. If the ghosts do not fit in a
+    block's shared memory, the distance is reduced. The function raises LaunchError if not even the distance 1
+    fits.
     """
 
     def graph_parts(graph: DeviceGraph) -> GraphParts:

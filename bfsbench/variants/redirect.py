@@ -9,8 +9,8 @@ from bfsbench.variants.reorder import by_out_degree
 
 
 def jobs_by_out_degree(graph: DeviceGraph) -> tuple[Buffer, float]:
-    """Sort the vertices of a graph by falling out-degree. Returns the sorted vertices on the device,
-    int32[V], and the time of sorting in ms."""
+    """Sort the vertices of a graph in descending order of out-degree. Returns the sorted vertices on the
+    device, int32[V], and the time that the sorting took, in ms."""
     started = time.perf_counter()
     order = by_out_degree(graph.host_graph.row_offsets)
     milliseconds = (time.perf_counter() - started) * 1e3

@@ -2,8 +2,8 @@
 // while they are tiny.
 //
 // A block alone needs only __syncthreads between two levels, and keeps the whole frontier in its own queue.
-// The other blocks of the cluster wait at the cluster's barrier. Meanwhile the first block writes to their
-// shared memory only words that the other blocks read after the barrier. TINY_LEVELS + 1 consecutive tiny
+// The other blocks of the cluster wait at the cluster's barrier. In this time, the block that runs alone writes nothing
+// to their shared memory but words that they read after the barrier. TINY_LEVELS + 1 consecutive tiny
 // levels start a run of one block. At the start of a step, TINY_LEVELS tiny levels suffice. The host's
 // LEVELS_AT_A_TIME bounds the levels of a step, and so the time that the blocks outside the cluster wait. The
 // host sets TINY_LEVELS to 4, and LEVELS_AT_A_TIME to 2^20.
@@ -63,9 +63,9 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster
     if (threadIdx.x == 0 && left == 0) note_level(records, level, 0, layers::block);
 }
 
-// Counts the queue entries of a level exactly. Returns whether the level is likely to find more than
-// 4 * SMALL_PARTS entries. All blocks of a cluster must call this function. The function is not inlined,
-// because inlining would cost registers in all levels.
+// Counts the queue entries of a level exactly, and estimates the next level from the count. Returns whether the next
+// level is likely to have more than 4 * SMALL_PARTS entries. All blocks of a cluster must call this function. The
+// function is not inlined, because inlining would cost registers in all levels.
 __device__ __noinline__ bool finds_too_much(const bfs &search, cluster_queues &own, unsigned level) {
     const unsigned lane = threadIdx.x % 32, size = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
     const unsigned parts = warp_sum(size), before = own.total;
@@ -118,8 +118,8 @@ __device__ __forceinline__ unsigned run_together(const bfs &search, const cluste
 
 // Runs levels in a cluster while they are small. All blocks of one cluster must call this function. The first
 // frontier is the row of `source` or, if `source` is negative, the queue in global memory. On return,
-// result.found.sum.vertices of the first block is the first level that has not been expanded. The function
-// writes that level's frontier to the queue in global memory, unless the level must be pulled.
+// the first block stores in result.found.sum.vertices the number of the first level that has not been expanded. The
+// function writes that level's frontier to the queue in global memory, unless the level must be pulled.
 __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *visited, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned queued,
                                                  int source, const edge_share &share, step_result &result) {

@@ -90,7 +90,7 @@ struct block_slots : block_levels {
         watch.add(counted::loads, step, own.loads);
     }
 
-    // Loads the parts that are new in their slots. If some block may have held a part before, the function also
+    // Loads the parts that have just been assigned to slots. If some block may have held a part before, the function also
     // reads the stored state of the part's own vertices.
     __device__ __forceinline__ void load_parts() {
         for (unsigned s = 0; s < layout.slots; ++s)

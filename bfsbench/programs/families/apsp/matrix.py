@@ -28,8 +28,8 @@ def require_size(name: str, num_vertices: int) -> None:
 
 def require_matrix(graph: Graph) -> None:
     """Raise UsageError if a graph is unfit for all-pairs shortest paths. The matrix must not be too large.
-    The graph must not have unread weights or negative weights. V - 1 arcs of the largest weight must be
-    shorter than INFINITY."""
+    The graph's file must not have weights that bfsbench did not read, and no weight may be negative. V - 1
+    arcs of the largest weight must be shorter than INFINITY."""
     n = graph.num_vertices
     require_size(graph.full_name, n)
     if graph.weights_unread:

@@ -180,8 +180,9 @@ class AllPairs(Problem):
 
 
 class _Check:
-    """Checks the distances that a variant has computed. Distances of kernels are compared on the device. If
-    the device finds a difference, the host compares them again, to name the wrong distance."""
+    """Checks the distances that a variant has computed. Distances that a kernel has computed are compared on
+    the device. If the device finds a difference, the host compares all distances again, to find out which
+    distance is wrong."""
 
     def __init__(self, variant: AllPairsVariant, problem: AllPairs) -> None:
         self._variant = variant
