@@ -220,7 +220,7 @@ def _draw(
     from bfsbench.cli.progress import PicturesDisplay
 
     def drawn() -> Iterator[Picture]:
-        for kind in kinds or PLOTS:
+        for kind in dict.fromkeys(kinds or PLOTS):
             display.begin(kind)
             try:
                 yield from draw(kind, rows, levels, **layout)

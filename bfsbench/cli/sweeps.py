@@ -52,7 +52,7 @@ from bfsbench.rows.point import KnobValue, Point, row_name
 from bfsbench.rows.provenance import now
 from bfsbench.rows.results import OTHER_SUFFIXES, as_values, table
 from bfsbench.support.errors import ToolchainError, UsageError, plural, printable
-from bfsbench.support.interrupts import INTERRUPTED
+from bfsbench.support.interrupts import INTERRUPTED, OUT_OF_TIME
 from bfsbench.variants import all_families, family_of, find, find_family, with_aliases
 
 
@@ -381,8 +381,9 @@ def run_command(
 
     Each combination is a point. It runs once, and its answer is checked by a sequential search or by SciPy.
     Then it is timed --repeats times. Each point becomes a row of the result file as soon as it is measured.
-    Points that fail become rows that say why, and the exit code is then 1. After an interrupt or --minutes it
-    is 130. A LIST has commas, and may contain the ranges FIRST:LAST:xFACTOR and FIRST:LAST:+STEP.
+    Points that fail become rows that say why, and the exit code is then 1. After an interrupt it is 130, and
+    124 if --minutes left points out. A LIST has commas, and may contain the ranges FIRST:LAST:xFACTOR and
+    FIRST:LAST:+STEP.
     """
     deadline = deadline_in(minutes)
     if as_json and quiet:
@@ -412,7 +413,7 @@ def run_command(
     else:
         outcome = carry_out_points(asked, progress)
         if outcome.cut or outcome.failed:
-            raise SystemExit(INTERRUPTED if outcome.cut else 1)
+            raise SystemExit(OUT_OF_TIME if outcome.cut else 1)
 
 
 @click.command(cls=KnobCommand)

@@ -18,6 +18,8 @@ from bfsbench.support.descendants import kill_descendants
 
 INTERRUPTED = 130
 """The exit code of a program that was interrupted."""
+OUT_OF_TIME = 124
+"""The exit code of a sweep that began no further point, because the time of --minutes was over."""
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """SIGINT, which Ctrl-C sends, SIGTERM, which batch systems send to every process of a job, and SIGHUP, which
 a terminal sends when it closes."""
