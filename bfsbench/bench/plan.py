@@ -365,8 +365,8 @@ class Crossing:
 
     def planned(self, setting: Setting, known: Known = lambda point: None) -> list[Point]:
         """Return the points (configurations) of the sweep, graph after graph. A point is left out if
-        ``known`` returns a row for it. For a graph that is not in ``setting.graphs``, sources are placeholders,
-        and knobs have the values of the first preset.
+        ``known`` returns a row for it. For a graph that is not in ``setting.graphs``, sources are
+        placeholders, and knobs have the values of the first preset.
 
         Raises UsageError for a source that a graph does not have, and for a graph that the family does not
         support. For a graph that is not in ``setting.graphs``, only its size is checked, if it is known.
