@@ -58,7 +58,7 @@ class Hardware:
     blocks_per_multiprocessor: int = 32
     blocks_per_cluster: int = 16
     pending_children: int = 2048
-    """Maximum number of child launches that wait at one time."""
+    """Maximum number of child kernels that may wait for their start at one time."""
     max_grid: int = 2**31 - 1
     shared_per_block: int = 227 << 10
     shared_per_multiprocessor: int = 228 << 10
@@ -123,7 +123,7 @@ class Buffer(_Memory):
         return self._array.copy()
 
     shared = download
-    """Returns a copy of the buffer's contents, which other libraries can use. It is a NumPy array."""
+    """Returns a copy of the buffer's contents as a NumPy array, which other libraries can use."""
 
 
 class Signal(_Memory):
@@ -225,12 +225,13 @@ class Kernel:
     def bind(
         self, *positional: Argument, block: int, shared: int = 0, scalars: Scalars = 0, **named: Argument
     ) -> Launch:
-        """Bind the kernel to a block size, to dynamic shared memory in bytes, and to its arguments. Returns a
-        launch.
+        """Bind the kernel to a block size, to a number of bytes of dynamic shared memory, and to its
+        arguments. Returns a launch.
 
-        Each launch gives new values to the last parameters. ``scalars`` is the number of these parameters, or
-        their names in order. Arguments are given by position or by name. Raises LaunchError if the arguments
-        do not fit the kernel's parameters, or if the device cannot run one block of this size.
+        The last parameters get new values at each launch. ``scalars`` is the number of these parameters, or
+        their names in order. All other parameters get their arguments here, by position or by name. Raises
+        LaunchError if the arguments do not fit the kernel's parameters, or if the device cannot run one block
+        of this size.
         """
         self._require_launchable(block, shared)
         arguments, num_scalars = self.signature.arrange(positional, named, scalars)
@@ -340,8 +341,8 @@ class Emulator:
       ``traced`` records all accesses.
     - counted: The lanes of every warp run in lockstep, on one core. ``counts`` returns what their memory
       accesses would cost a GPU, by source line. An emulator cannot be both watched and counted.
-    - most_launches: Further launches after this number fail. This limit ends a loop in which the host waits
-      for a result that no kernel gives.
+    - most_launches: The maximum number of launches. Further launches fail, which ends a loop of the host that
+      would launch kernels forever.
     - portable_fibers: Use the slow context switch of POSIX, as on processors other than x86-64.
 
     The method ``close``, or the end of a ``with`` block, closes the device. The constructor raises
@@ -377,8 +378,8 @@ class Emulator:
         """Error message of a kernel that has failed, until it is reported."""
         self._runtime_path = build_runtime(portable_fibers=portable_fibers)
         self.runtime: ctypes.CDLL = load_runtime(self._runtime_path)
-        # The struct Limits of runtime/machine.h has the fields of Hardware in this order, except the last,
-        # ``memory``.
+        # The struct Limits of runtime/machine.h has the same fields in this order, except the last field of
+        # Hardware, ``memory``.
         *limits, _ = astuple(self.hardware)
         native = (ctypes.c_uint64 * len(limits))(*limits)
         self.machine: int = self.runtime.emu_create(ctypes.addressof(native), seed, num_workers, watched)
@@ -387,10 +388,10 @@ class Emulator:
         self._modules: dict[tuple[object, ...], Module] = {}
         self._handles: list[int] = []
         self._libraries: dict[str, Path] = {}
-        """Paths of the compiled libraries. A key is the path of the copy that was loaded."""
+        """Maps the path of each loaded copy of a library to the path of the compiled library."""
         self._finalizer = weakref.finalize(self, _destroy, self.runtime, self.machine, self._handles)
         self._elements: dict[int, int] = {}
-        """Size of an element in bytes, by the address of each buffer."""
+        """Maps the address of each buffer to the size of its elements in bytes."""
         self.allocated = 0
         """Total bytes of all buffers and signals that exist now."""
 
@@ -473,8 +474,8 @@ class Emulator:
         return Event(self)
 
     def synchronize(self) -> None:
-        """Raise KernelError if a kernel has failed and the failure has not been reported yet. Afterwards the
-        device can be used again."""
+        """Raise KernelError if a kernel has failed and the failure has not been reported yet. After the
+        error, the device can be used again."""
         self.refuse_if_closed()
         if self.failure:
             message, self.failure = self.failure, ""
@@ -531,9 +532,9 @@ class Emulator:
         return report
 
     def note_phases_in(self, records: Buffer) -> None:
-        """Set the buffer by which kernels mark the beginning of a phase, such as a level. A kernel marks
-        phase i when it writes to element i of the buffer. These writes are not counted. If the emulator was
-        created without ``counted``, do nothing.
+        """Set the buffer by which kernels mark phases, such as the levels of a search. Phase i begins when a
+        kernel writes to element i of the buffer. These writes are not counted. If the emulator was created
+        without ``counted``, do nothing.
         """
         if self.counted:
             size = records.size * records.dtype.itemsize

@@ -2,16 +2,17 @@
 
 In a counting build, the compiler inserts a call of the runtime at each basic block and at each memory access.
 Each call reports the position of a lane. The runtime must know every backward jump of a lane: where it begins
-and where it ends. Calls at basic blocks that the runtime does not need for this are removed. The call of a
-block stays only in these cases:
+and where it ends. Calls at basic blocks that the runtime does not need for this purpose are removed. A call
+at the beginning of a basic block stays only in these cases:
 
 - The block is the first block of a function, or a backward jump leads to it.
-- Its call is the last call before a backward jump, or before a lane leaves a loop (``PART``).
-- Its call is the last call before the end of a function that another watched function calls.
+- The call is the last one before a backward jump, or before a lane leaves a loop early (a call of ``PART``).
+- The call is the last one before the end of a function, and another function with calls of the runtime calls
+  this function.
 
-A function keeps all its calls if it calls a watched function, or if it jumps to another function or to a
-computed address. It also keeps them if a call that the runtime needs depends on the path. An example is the
-last call before a backward jump.
+A function keeps all its calls if it calls another function with calls of the runtime, or if it jumps to
+another function or to a computed address. It also keeps all calls if a needed call is not the same on all
+execution paths. For example, different calls may be the last ones before one backward jump.
 """
 
 import ctypes
@@ -273,7 +274,7 @@ def instrumentation(*, watched: bool, counted: bool, interruptible: bool) -> lis
     - ``watched``: Kernels also call the runtime if an index exceeds an array, or if an address is misaligned.
     - ``watched``, ``counted`` or ``interruptible``: Kernels also call the runtime at every basic block.
 
-    With ``counted``, instructions also stay in the order of the source. For g++, this takes options that keep
+    With ``counted``, instructions also stay in the order of the source. For g++, this needs options that keep
     the order of basic blocks, do not duplicate paths, and load vectors whole. clang keeps the order at -O1.
     """
     clang = "clang" in compiler_version()

@@ -40,8 +40,8 @@ _USUAL = ("distance", "extrema", "tuple")
 _HEADERS = ("-isystem", str(INCLUDE / "cuda"), "-isystem", str(INCLUDE))
 _UNSEEN = "vectors of thrust are neither watched nor counted: build a plain program"
 _NVCC_MACROS = ("__CUDACC__", "__CUDA_ARCH__", "__NVCC__")
-"""Macros that nvcc defines. While NVIDIA's headers are compiled, these macros are undefined, because the
-compiler is not nvcc."""
+"""Macros that nvcc defines. The emulator's compiler is not nvcc, so these macros are undefined while it reads
+NVIDIA's headers."""
 _CCCL_OPTIONS = (
     "-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP",
     "-DCCCL_DISABLE_NVTX",
@@ -150,9 +150,11 @@ _MISSING_HEADERS = {
     "curand": "cuRAND without NVIDIA's headers ('pip install nvidia-curand')",
     **{name: library for library, names in _UNSUPPORTED_LIBRARIES.items() for name in names.split()},
 }
-"""What is not supported if a header is missing, by the beginning of the header's name."""
+"""Maps the beginning of a missing header's name to the library that the error message names as
+unsupported."""
 _RUNTIME_LIBRARIES = frozenset(("cuda", "cudart", "cudart_static", "cudadevrt", "nvToolsExt", "curand"))
-"""Libraries that are not linked. The emulator has their functions, or they have no functions for kernels."""
+"""Libraries that are not linked, because the emulator provides their functions, or because programs need only
+their headers."""
 _SHORT = {
     **{"--compile": "-c", "--device-c": "-dc", "--preprocess": "-E", "--device-link": "-dlink"},
     **{"--output-file": "-o", "--x": "-x", "--std": "-std", "--shared": "-shared", "--debug": "-g"},
@@ -174,7 +176,7 @@ _STEPS = {
         "-dlink": "device-link",
     },
 }
-"""The last step that is done, by the option that ends the work early."""
+"""Maps each option that ends the build early to the last step that is then done."""
 _IGNORED = (
     "lineinfo generate-line-info extended-lambda expt-extended-lambda expt-relaxed-constexpr use_fast_math "
     "G device-debug res-usage resource-usage dlto keep m64 w disable-warnings restrict ewp shared-cudart v "

@@ -1,8 +1,8 @@
 """Runs CUDA programs on the emulator, and reads the reports that they write when they end.
 
-``python -m bfsbench.emulator.program_run REPORT`` prints the report of one run. A program that a user starts
-directly calls this command when it ends. The exit code is 1 if the report has a fault that no comment in the
-source declares benign.
+``python -m bfsbench.emulator.program_run REPORT`` prints the report of one run. If a user starts a program
+directly, the program runs this command at its end. The exit code is 1 if the report has a fault that no
+comment in the source declares benign.
 """
 
 import os
@@ -54,8 +54,8 @@ class HostFinding:
 
 
 _STREAMS = {-1: "", 0: " in the default stream"}
-"""The words for some streams in messages, by the numbers that the class Streams in runtime/streams.h assigns.
-The number -1 stands for the host."""
+"""Maps the numbers of special streams to their words in messages. The class Streams in runtime/streams.h
+assigns the numbers. The number -1 stands for the host."""
 _ACTS = {"cudaFree": "frees", "cudaFreeAsync": "frees", "cudaMallocAsync": "allocates"}
 
 
@@ -219,8 +219,8 @@ def run(
     """Run a program that was built to be watched or counted. Returns its report. The program's output is
     shown unless ``quiet``. If ``stop`` is true, a launch ends at its first fault.
 
-    Raises KernelError if the program ended without a report, for example by SIGKILL or by _exit. Raises
-    TimeoutError if the program has not ended after ``limit_s`` seconds. It is killed then.
+    Raises KernelError if the program ended without a report, for example by SIGKILL or by _exit. Kills the
+    program and raises TimeoutError if it has not ended after ``limit_s`` seconds.
     """
     record = program.with_suffix(".report")
     environment = os.environ | {"BFSBENCH_SEED": str(seed), "BFSBENCH_REPORT": str(record)}

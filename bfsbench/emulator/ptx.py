@@ -74,7 +74,7 @@ _OF_32_BITS = {"shl": "b", "shr": "b", "bfe": "bc", "bfi": "cd", "lop3": "d"}
 """Operands that have 32 bits whatever the type of the instruction is."""
 _WIDE = {"uint16_t": "uint32_t", "int16_t": "int32_t", "uint32_t": "uint64_t", "int32_t": "int64_t"}
 _PRECISIONS = {"lo", "hi", "wide", "rn", "ftz", "approx", "full"}
-"""Modifiers of arithmetic instructions that are known. The emulator computes no approximations."""
+"""Known modifiers of arithmetic instructions. Modifiers that ask for an approximate result have no effect."""
 _ROUNDINGS = {
     "rni": "__builtin_nearbyint",
     "rzi": "__builtin_trunc",

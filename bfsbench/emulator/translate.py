@@ -15,13 +15,15 @@ not supported either.
 Unrolling changes how a warp runs a loop whose number of iterations differs between lanes. If nvcc unrolls by
 four, each lane first runs the iterations that remain after division by four. Then all lanes run four
 iterations at a time. The translation therefore divides the loop into two loops, of which the first runs the
-remaining iterations. If the loop body only computes, the iterations run by sixteen, then by eight, four and
-one. This follows the machine code that nvcc 13.0 generates for this project's kernels. nvcc unrolls an
-innermost loop if it counts up by one to a bound that is known at the start. The loop must have no other exit.
+remaining iterations. If the loop body only computes, the iterations run in groups of sixteen. Of the
+remaining iterations, a group of eight and a group of four may follow, and then single iterations. This
+follows the machine code that nvcc 13.0 generates for this project's kernels. nvcc unrolls an innermost loop
+if it counts up by one to a bound that is known at the start. The loop must have no other exit.
 
 If a function returns a constant from inside a loop, lanes leave the loop at different times. nvcc inlines the
-function. So each lane continues at once with the code that uses the constant. The lanes meet only after this
-code. In the translation, a lane that leaves a loop in this way calls ``emu::part``.
+function. So each lane continues at once with the code that uses the constant. The lanes of a warp come
+together again only after this code. In the translation, a lane that leaves a loop in this way calls
+``emu::part``.
 """
 
 import re
@@ -43,8 +45,8 @@ from bfsbench.kernels.source import (
 
 _FOURS = (2, "emu_part ? ~3ll : 3ll")
 _SIXTEENS = (4, "!emu_part ? ~15ll : emu_part < 3 ? 16ll >> emu_part : 3ll")
-"""The number of loops that replace a loop, and a C++ expression for the loop with the index ``emu_part``. The
-expression is a mask: the loop runs as many iterations as the masked bits of the total number say."""
+"""The number of loops that replace one loop, and a C++ expression for a mask. If the replaced loop has n
+iterations, loop number ``emu_part`` runs ``n & mask`` iterations."""
 _FOR = re.compile(r"\bfor\s*\(")
 _FUNCTION = re.compile(r"\b([A-Za-z_]\w*)\s*\([^;{}]*\)\s*(?:const\s*)?\{")
 _CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
@@ -65,7 +67,8 @@ _HEAD = (_START, _CONDITION, _STEP)
 _CONSTANT_ARRAY = re.compile(r"\bconst\b[^;(){},]*\*\s*__restrict__\s+(\w+)")
 _ELEMENT = re.compile(r"\b(\w+)\s*\[[^\[\]]*\]")
 _MEMORY = re.compile(r"[\[*]|->|\b(?!min\b|max\b)\w+\s*\(")
-"""Finds reads of memory and calls, whose value may change during the loop. It also matches products."""
+"""Finds reads of memory and calls, whose values may change during the loop. It also matches products, because
+of their ``*``."""
 _LOOP = re.compile(r"\b(?:for|while)\s*\(")
 _CONSTANT_RETURN = re.compile(r"\breturn\s+(?:true|false|\d+)\s*;")
 _HEADED = re.compile(r"(?:if\s*(?:constexpr\s*)?|for\s*|while\s*|switch\s*)\(")
@@ -289,7 +292,7 @@ def _expand_includes(source: SourceText, result: Translation, including: tuple[P
     headers = [
         (match, header) for match, header in local_headers(source, result.include) if header not in including
     ]
-    if headers:  # the preprocessor may have skipped a header together with its #line directive
+    if headers:  # a skipped #if branch may contain a header and the #line directive that follows the header
         for match in _BRANCH_END.finditer(source.code, headers[0][0].end()):
             yield Edit(
                 match.end(), match.end(), f"\n#line {source.line(match.end()) + 1} {_quoted(source.path)}"

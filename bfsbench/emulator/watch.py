@@ -181,8 +181,8 @@ class Access:
     """Index of the element in the buffer. If the memory is not a buffer, the index of the byte."""
     before: int
     after: int
-    """``before`` and ``after`` are the values before and after the access, as unsigned numbers of up to 8
-    bytes. For a vector, they are its first 8 bytes."""
+    """``before`` and ``after`` are the contents of the memory just before and just after the access took
+    place, as unsigned numbers. If an access has more than 8 bytes, they contain the first 8 bytes."""
     line: Line | None
 
 
@@ -320,8 +320,7 @@ MOST_POLLS = 20_000_000
 steps counts as endless, because no thread will change the memory that it reads."""
 KINDS = ("load", "store", "atomic", "barrier")
 STEPS = ("steps", "far", "near", "shared_steps", "atomics", "barriers")
-"""The numbers of steps that are counted for the warp with the longest steps. The class PhaseCount describes
-them."""
+"""The members of PhaseCount that count steps of the slowest warp."""
 MEMORIES = ("global", "shared", "remote shared", "none")
 
 
@@ -352,21 +351,24 @@ class Count:
     other counts leave them out."""
     sectors: int
     """The number of sectors (32 bytes of global memory) that the executions access. A sector counts once per
-    execution."""
+    execution. A collision of atomics counts as one more sector, unless nvcc would combine the lanes'
+    updates."""
     distinct_sectors: int
     """The number of different sectors (32 bytes of global memory) that all executions together access."""
     far_sectors: int
-    """The number of accessed sectors that are not among the last 512 or so that the warp has loaded."""
+    """The number of accessed sectors that the warp has not loaded recently. The emulator remembers up to 512
+    recent sectors of each warp."""
     passes: int
     """The number of passes through shared memory: one per execution, and one more for each bank conflict."""
     conflicts: int
     collisions: int
-    """The number of lanes whose atomic operation meets an earlier lane's operation on the same word in one
-    execution."""
+    """The number of lanes whose atomic operation updates a word that an earlier lane of the same execution
+    also updates."""
     most_collisions: int
     """The largest number of collisions in one execution."""
     hottest: int
-    """The largest number of atomic operations on one word of global memory, over all warps."""
+    """The number of executions, over all warps, that update the most frequently updated word of global
+    memory."""
 
 
 @dataclass(frozen=True)
@@ -383,16 +385,18 @@ class PhaseCount:
     shared: int
     """Bytes of shared memory per block."""
     steps: int
-    """Number of steps of the warp whose steps take longest. A step is a memory access or a barrier, and steps
-    follow each other."""
+    """Number of steps of the slowest warp, whose steps together have the longest estimated time. A step is a
+    memory access or a barrier."""
     far: int
-    """Number of steps that load sectors of global memory that the warp has not loaded recently."""
+    """Number of steps of the slowest warp that load a sector of global memory which the warp has not loaded
+    recently."""
     near: int
-    """Number of steps that load sectors of global memory that the warp has loaded recently."""
+    """Number of steps of the slowest warp that load only sectors of global memory which the warp has loaded
+    recently."""
     shared_steps: int
-    """Number of steps that access shared memory."""
+    """Number of steps of the slowest warp that access shared memory."""
     atomics: int
-    """Number of steps that are atomic operations in global memory."""
+    """Number of steps of the slowest warp that are atomic operations in global memory."""
     barriers: int
 
 

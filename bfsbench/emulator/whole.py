@@ -62,7 +62,8 @@ _DEVICE_VARIABLE = re.compile(r"\b__(?:device|constant)__\b[^;{}()=]*[;{=]")
 _NOT_OF_DEVICE = re.compile(
     r"\b(?:const(?:expr)?|extern|template|inline|__managed__|using|typedef|operator)\b"
 )
-"""Words of a declaration whose variable the host may read, or that defines no variable."""
+"""Finds words that occur only in declarations of variables that the host may read, and in declarations that
+define no variable."""
 _DECLARED = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^]]*\]\s*)*$")
 _VOLATILE = re.compile(r"\b(?<!asm )(?<!asm__ )volatile\b")
 _TEXTURE_REFERENCE = re.compile(r"(?<!\.)(?<!->)(?<!::)\btexture(?=\s*<)")
@@ -95,7 +96,7 @@ class Preprocessed(SourceText):
         markers = list(_MARKER.finditer(output))
         parts = [output[: markers[0].start()]] if markers else [output]
         ends = [*(match.start() for match in markers[1:]), len(output)] if markers else []
-        # an expanded macro of a system header has the mark of system headers, and the name of the user's file
+        # text from a macro of a system header is marked as a system header, but names the user's file
         own = {match.group(2) for match in markers if "3" not in match.group(3)}
         own = {name for name in own if not name.startswith(_OWN_HEADERS)}
         for match, end in zip(markers, ends, strict=True):
@@ -178,7 +179,7 @@ def _built_in(source: Preprocessed) -> Iterator[Edit]:
 
 def _device_variables(source: Preprocessed, inner: Sequence[range]) -> Iterator[Edit]:
     """Yields edits that register the variables of the device, so that accesses by the host are found.
-    Variables in the ranges ``inner``, of functions and classes, are not registered."""
+    Variables within the ranges ``inner``, which are functions and classes, are not registered."""
     mask = source.statements
     for match in _DEVICE_VARIABLE.finditer(mask):
         begin = max(mask.rfind(mark, 0, match.start()) for mark in ";{}") + 1

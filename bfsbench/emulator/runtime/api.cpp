@@ -63,8 +63,8 @@ extern "C" EMU_API void emu_add_buffer(emu::Machine* machine, char* begin, size_
     machine->buffers.add(begin, bytes, element);
 }
 
-// Adds memory of the host as a buffer without guard bytes. So the emulator cannot detect writes just outside
-// this buffer.
+// Adds memory of the host as a buffer without guard bytes. So writes just outside this buffer are found only
+// if the machine checks every access.
 extern "C" EMU_API void emu_adopt_buffer(emu::Machine* machine, char* begin, size_t bytes, size_t element) {
     machine->buffers.adopt(begin, bytes, element);
     if (machine->watch) machine->buffers.set_written(begin, bytes);

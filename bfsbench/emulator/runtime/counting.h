@@ -39,9 +39,8 @@ struct Count {
     int kind, memory;
     uint64_t executions, lanes, bytes;
     uint64_t polls;  // executions by a waiting warp that only repeats its reads; `executions` leaves them out
-    // Number of sectors (32 bytes) of global memory, each counted once per execution. Two lanes of an atomic
-    // collide if they update one word. Each collision adds 1, unless the compiler can add up the numbers of a
-    // warp's lanes.
+    // Number of sectors (32 bytes) of global memory, each counted once per execution. Each collision of
+    // atomics adds 1, unless the compiler can add up the numbers of a warp's lanes before the atomic.
     uint64_t sectors;
     uint64_t distinct_sectors;  // sectors of global memory, each counted once per phase
     uint64_t far_sectors;       // sectors that the warp has not loaded recently

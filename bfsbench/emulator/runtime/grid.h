@@ -1,4 +1,5 @@
-// The state of one kernel launch: its shape, the blocks that have not started, and what its workers share.
+// The state of one kernel launch: its shape, the blocks that have not started, and the data that its workers
+// share.
 #pragma once
 
 #include <atomic>
@@ -62,7 +63,8 @@ class Grid {
     // Ends the grid early. error() then returns the message of the first call. `is_found` says whether the
     // findings contain the fault.
     void abort(const std::string& message, bool is_found = false);
-    // Keeps the message of a fault in the findings, if it is the grid's first error. The grid continues.
+    // Stores the error message of a fault that the findings contain, unless the grid already has an error.
+    // The grid continues.
     void note(const std::string& message);
     bool aborted() const { return aborted_.load(std::memory_order_relaxed); }
     const std::string& error() const { return error_; }

@@ -59,9 +59,9 @@ void set_current(Fiber* fiber) {
     lockstep->take_up(trace, fiber->rank, fiber->place, fiber->stack);
 }
 
-// Returns the next thread in the queue whose code must continue, or null if the queue becomes empty. Threads
-// before this thread need no code of their own. For each of them, the function makes a delayed store, ends the
-// thread, or lets the thread arrive at the block's barrier.
+// Returns the next thread in the queue whose code must continue, or null if the queue becomes empty. The
+// threads before it in the queue need not run. For each of them, the function itself makes a delayed store,
+// ends the thread, or lets the thread arrive at the block's barrier.
 Fiber* Worker::next_lane(ResidentBlock& block) {
     Lockstep& lockstep = *block.lockstep;
     while (lockstep.has_next()) {

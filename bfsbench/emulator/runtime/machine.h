@@ -53,8 +53,8 @@ class Machine {
 
     Buffers buffers;
     const std::unique_ptr<Watch> watch;  // null unless the machine checks memory accesses
-    // True if a machine that checks memory accesses interrupts threads at every access, in some intervals of
-    // time.
+    // True if threads are interrupted at every access during some intervals of time. The member matters only
+    // if the machine checks memory accesses.
     const bool dense;
     // True if a shuffle from a lane that takes no part ends the launch.
     bool stops_bad_shuffles = true;

@@ -1,10 +1,11 @@
 // The position of a lane in its kernel: the lane's instruction, and the number of its iteration in each loop
 // around the instruction.
 //
-// Positions tell which lane of a warp is behind. The compiler lays code out as in the source, so later code
-// has higher addresses. A backward jump begins another iteration of a loop. The loop reaches from the jump's
-// target to the highest address from which a lane has jumped to this target. Two lanes are compared by their
-// iterations, from the outermost common loop inwards, and then by their instructions.
+// Positions tell which lane of a warp is behind the other lanes in the program. The compiler lays code out as
+// in the source, so later code has higher addresses. A backward jump begins another iteration of a loop. The
+// loop reaches from the jump's target to the highest address from which a lane has jumped to this target. Two
+// lanes are compared by their iterations, from the outermost common loop inwards, and then by their
+// instructions.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,8 @@ class Position {
     void begin() { place_ = parted_at_ = nullptr, parted_ = 0, depth_ = 0; }
     // Moves the lane to the basic block, memory access or barrier at the address `place`.
     void move(Loops& loops, const void* place) {
-        // The lane has gone back to another iteration of an enclosing loop, so it is no longer apart from the
-        // other lanes.
+        // The lane has jumped back beyond the place where it left a loop early, to another iteration of an
+        // enclosing loop. So it no longer runs apart from the other lanes.
         if (place <= parted_at_) parted_ = 0, parted_at_ = nullptr;
         if (place <= place_) jump_back(loops, place);
         while (depth_ && !iterations_[depth_ - 1].loop->has(place)) --depth_;
@@ -39,8 +40,8 @@ class Position {
         move(loops, to);
     }
     bool is_behind(const Position& other) const;
-    // Records that the lane leaves a loop early. Lanes that leave a loop between two operations of their warp
-    // stay together.
+    // Records that the lane leaves a loop early. Lanes that leave a loop early between the same two
+    // operations of their warp stay together.
     void part(Loops& loops, const void* place, uint64_t step) {
         if (place > place_) move(loops, place);
         parted_ = step, parted_at_ = place;
@@ -57,9 +58,9 @@ class Position {
         }
         return true;
     }
-    // Returns whether two lanes have left a loop early at the same operation and place, or neither has.
-    // is_with() must be true for their positions. Then the positions stay equal as long as both lanes
-    // execute the same instructions.
+    // Returns whether two lanes have left a loop early at the same operation and place, or neither has. The
+    // caller must have checked that is_with() is true. If both functions return true, the positions stay
+    // equal as long as the two lanes execute equal instructions.
     bool is_same_as(const Position& other) const { return parted_ == other.parted_ && parted_at_ == other.parted_at_; }
 
     Position() = default;
@@ -91,8 +92,8 @@ class Position {
     // loop.
     uint64_t parted_ = 0;
     unsigned depth_ = 0;
-    // Number of the lane's iteration in each loop around its instruction, outermost loop first. A loop in
-    // which the lane is in its first iteration is left out.
+    // The loops around the lane's instruction, outermost loop first, each with the number of the lane's
+    // current iteration. A loop is in the list only from the lane's second iteration on.
     Iteration iterations_[kDepth];
 };
 

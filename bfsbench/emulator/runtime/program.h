@@ -62,8 +62,8 @@ class ProgramDevice {
     // Returns the object that records the order of the streams' work. Returns null in a program without race
     // detection, and while a kernel runs.
     Streams* streams() { return machine.watch && !current ? &machine.watch->streams : nullptr; }
-    // Records that a signal kills the program. Its memory then counts as freed, and its errors as read, because
-    // it had no time for both.
+    // Records that a signal kills the program. Its memory then counts as freed, and its errors as read,
+    // because the program could not do this any more.
     void die(const std::string& death, const void* site);
     // Writes findings and counts to the file `path`. Returns whether there is any finding.
     bool report(int status, const char* path);

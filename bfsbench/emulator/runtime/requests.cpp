@@ -64,7 +64,7 @@ Counting::Site& Counting::find_site(unsigned op) {
 }
 
 // Lists each different sector once, by its number in the GPU's memory. Returns the length of the list. Adds
-// the number of sectors that the warp has not loaded recently to `far`.
+// to `far` the number of sectors that the warp has not loaded recently.
 [[gnu::always_inline]] unsigned Counting::count_distinct(WarpRun& warp, Site& site, Count& count,
                                                          const uint32_t* sectors, unsigned number, uint32_t place,
                                                          uint32_t* listed, uint64_t& far) {
@@ -345,8 +345,8 @@ void Counting::follow_words(const Execution& execution, Site& site) {
     for (unsigned i = 0; i < execution.number; ++i) site.scattered |= execution.offset[i] != site.word;
 }
 
-// Counts collisions of atomics: lanes that update a word which an earlier lane also updates. Each lane needs
-// an access to a sector, unless the compiler would add up the lanes' numbers first.
+// Counts collisions of atomics: lanes that update a word which an earlier lane also updates. Each colliding
+// lane needs one more access to the word's sector, unless the compiler would add up the lanes' numbers first.
 void Counting::count_collisions(const Execution& execution, Site& site, Count& count) {
     auto& parts = site.touched->words;
     if (size_t needed = site.place.bytes / kWord + 2; parts.size() != needed) parts.resize(needed);

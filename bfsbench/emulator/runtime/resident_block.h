@@ -107,8 +107,8 @@ struct ResidentBlock : Block {
     ThreadSet ready;          // suspended threads that may continue
     // The threads that wait at the barrier of the block (index 0), of the cluster (1) and of the grid (2).
     ThreadSet at_barrier[3];
-    // Number of threads that passed true to the current and to the previous block barrier. The index is the
-    // parity of `barriers`.
+    // For the current and the previous block barrier: the number of threads that passed true (`votes`), and
+    // the number of threads that arrived (`voters`). The index is the parity of `barriers`.
     unsigned votes[2] = {};
     unsigned voters[2] = {};
     unsigned barriers = 0;    // number of completed block barriers

@@ -6,7 +6,7 @@ namespace emu {
 
 namespace {
 
-// The largest number of instructions that the 16-bit number in a Past can name.
+// The largest number of instructions that a Past (a recorded access) can name by a 16-bit number.
 constexpr size_t kMostSites = 1 << 16;
 
 }  // namespace

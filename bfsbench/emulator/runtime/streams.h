@@ -3,10 +3,12 @@
 //
 // A clock holds a number n for each stream: the first n operations of the stream happen before the owner of the
 // clock. Streams, recorded events and the host own clocks:
-// - An operation comes after the earlier operations of its stream, and after all that the host has waited for.
+// - An operation comes after the earlier operations of its stream, and after all operations for which the
+// host has waited.
 // - An operation of the default stream also comes after the earlier operations of all blocking streams. An
 // operation of a blocking stream comes after the earlier operations of the default stream.
-// - A stream or the host that waits for an event or a stream takes over its clock.
+// - When a stream or the host waits for an event or for another stream, it takes over the clock of that event
+// or stream.
 //
 // The host issues its operations one after another. So all earlier accesses of the host happen before an
 // operation, and only the host's later accesses can race with it.

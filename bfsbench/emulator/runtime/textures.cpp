@@ -97,7 +97,8 @@ cudaError_t make_array(cudaArray_t* array, const cudaChannelFormatDesc* format, 
     return done();
 }
 
-// One side of a copy: the first byte, and the distances in bytes to the next row and the next slice.
+// The source or the target of a copy: the first byte, and the distances in bytes from one row, and from one
+// slice, to the next.
 struct Side {
     char* begin;
     size_t pitch, slice;
@@ -116,9 +117,9 @@ cudaError_t copy_box(Side to, Side from, cudaExtent box, cudaMemcpyKind kind, co
     return done();
 }
 
-// Returns the side of a copy for a box in an array. `at.x` and the box's width are in bytes. A box of one row
-// may continue in the next rows if `wraps`. The `begin` of the result is null if the array does not exist or
-// the box reaches outside of it.
+// Returns the memory of a box of texels in an array, as the source or the target of a copy. `at.x` and the
+// box's width are in bytes. If `wraps`, a box of one row may continue in the next rows. The `begin` of the
+// result is null if the array does not exist or the box reaches outside of it.
 Side part_of(cudaArray_const_t array, cudaPos at, cudaExtent box, const emu::Call& call, bool wraps = false) {
     if (!is_alive(array)) return {};
     size_t slice = array->pitch * array->size[1];
@@ -146,7 +147,7 @@ cudaError_t copy_3d(const cudaMemcpy3DParms* p, const emu::Call& call) {
     return copy_box(side(p->dstArray, p->dstPtr, p->dstPos), from, box, p->kind, call);
 }
 
-// Stores the image that a resource describes. Returns false if the resource is not valid.
+// Stores in `image` the texels that a resource describes. Returns false if the resource is not valid.
 bool open_image(Image& image, const cudaResourceDesc& resource) {
     const auto& [array, linear, pitched] = std::tie(resource.res.array, resource.res.linear, resource.res.pitch2D);
     if (resource.resType == cudaResourceTypeArray) return is_alive(array.array) && (image = *array.array, true);
@@ -179,7 +180,8 @@ cudaError_t destroy_object(unsigned long long handle) {
     return done();
 }
 
-// Returns the object of a handle that a kernel uses. Ends the kernel if the object does not fit the function.
+// Returns the texture or surface object of a handle that a kernel uses. Ends the kernel if the object does
+// not fit the function `by`.
 const Object& object_of(unsigned long long handle, emu::Accessor by, Object::Kind kind) {
     auto* object = reinterpret_cast<const Object*>(handle);
     constexpr const char* kKinds[] = {"destroyed", "a texture of an array or of rows", "a texture of linear memory", "a surface"};
@@ -272,7 +274,8 @@ void emu::read_texture(cudaTextureObject_t texture, Accessor by, const float (&a
     const Image& image = object.image;
     Texels texels(object, by.name, type, site);
     bool filters = object.how.filterMode == cudaFilterModeLinear;
-    // A GPU reads one row at y = 0. With a linear filter, the border above that row has half of the weight.
+    // A GPU reads a texture of one row at y = 0. With a linear filter, the border above that row has half of
+    // the weight.
     unsigned dimensions = by.dimensions == 1 && !by.layered ? 2 : by.dimensions;
     int64_t first[3] = {0, 0, 0};
     float weights[3] = {};

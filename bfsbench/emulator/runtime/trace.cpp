@@ -6,7 +6,7 @@ namespace emu {
 
 namespace {
 
-// The largest number of operations that the 16-bit number in an Entry can name.
+// The largest number of operations that an Entry (an operation in a trace) can name by a 16-bit number.
 constexpr size_t kMostOps = 1 << 16;
 
 }  // namespace

@@ -51,11 +51,12 @@ struct Changes {
 };
 
 // The kinds of operations. `update` is an atomic. `note` is a store that marks a phase (see
-// Counting::note_phases_at). `jump` is a backward jump, and `part` leaves a loop early.
+// Counting::note_phases_at). `jump` is a backward jump, and `part` is an exit from a loop before the loop's
+// end.
 enum class Kind : int { read, write, update, barrier, note, jump, part };
 
-// An operation of a kernel, without the accessed address: a memory access, a barrier, a jump or a part. A
-// jump leads from `from` to `site`. A part is the place at which a lane leaves a loop early.
+// An operation of a kernel, without the accessed address: a memory access, a barrier, a backward jump, or an
+// early exit from a loop. A jump leads from `from` to `site`. A loop exit is at `site`.
 struct Op {
     const void* site;
     const void* from;

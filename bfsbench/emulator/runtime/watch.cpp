@@ -41,7 +41,7 @@ void each_word(size_t offset, size_t bytes, Visit visit) {
 
 }  // namespace
 
-// Number of bytes after the end of a block's shared memory. A wrong access to these bytes is reported as an
+// A wrong access within this number of bytes after the end of a block's shared memory is reported as an
 // access to shared memory.
 constexpr size_t kNearShared = 1 << 16;
 
@@ -280,7 +280,7 @@ void Watch::meet(const Past& past, const Past& now, const char* address) {
     const Instant &then = clocks.instant(past), &at = clocks.instant(now);
     bool one_block = then.block == at.block, one_warp = one_block && then.thread / kWarpSize == at.thread / kWarpSize;
     // Lanes that exchange values through volatile shared memory rely on lockstep, which GPUs no longer
-    // guarantee.
+    // guarantee. So their accesses race although they are volatile.
     bool count_on_lockstep = one_warp && past.scope() == Scope::by_volatile && now.scope() == Scope::by_volatile &&
                              find_shared(address, block_of(here())).block;
     if (!count_on_lockstep && both_strong(past, now, one_block)) return;

@@ -60,8 +60,8 @@ struct Record {
     const char* kernel;
     const char* begin;  // start of the buffer, shared memory or library that contains the address
     const void* site;
-    // `offset` counts from `begin`. `before` and `after` are the values of up to 8 bytes before and after the
-    // access.
+    // `offset` counts from `begin`. `before` and `after` are the contents of the memory, up to 8 bytes, just
+    // before and just after the access took place.
     uint64_t offset, before, after;
     unsigned launch, block, thread, bytes;
     int act, space;
@@ -110,14 +110,15 @@ class Watch {
     // Ends a thread. Reports a child launch that was refused and whose error the thread has never read.
     void end_thread(const Thread& thread);
 
-    // These functions report that the current thread breaks a rule of C++ or CUDA: an index outside an array,
-    // a misaligned address, or in a warp function at `from`, a mask that lacks the calling lane (Fault::mask) or
-    // a source that takes no part (Fault::shuffle).
+    // These functions report that the current thread breaks a rule of C++ or CUDA. report_index() reports an
+    // index outside an array, and report_misaligned() a misaligned address. report_lane() reports a fault of
+    // the warp function at `from`: a mask that lacks the calling lane (Fault::mask), or a shuffle from a lane
+    // that takes no part (Fault::shuffle).
     void report_index(const char* array, int64_t index, const void* site, Act act);
     void report_lane(Fault fault, CallSite from);
     void report_misaligned(const char* address, Act act, const void* site);
-    // Reports that a thread waits, or calls a warp function, at `from` in vain. `other` waits elsewhere, or is
-    // null. `waits` says where the threads of the block wait.
+    // Reports a fault of the barrier or warp function that `fiber` calls at `from`. `other` is a thread that
+    // waits at another source line, or null. `waits` says where all threads of the block wait.
     void report_wait(Fault fault, const Fiber& fiber, CallSite from, const Fiber* other, const std::string& waits = "");
 
     // Ends the launch with an error if it has run too long. Reports what its threads access. The emulator calls
@@ -137,10 +138,11 @@ class Watch {
     const std::vector<const void*>& sites() const { return sites_.addresses(); }
 
   private:
-    // Number of basic blocks between two looks at a launch. After every four looks, the launch ends if its
-    // threads make no progress. Looks count anew after a thread has ended, because the number of threads is
-    // finite. A launch of a search ends after four looks in any case. On the small graphs of race detection,
-    // launches enter a few million blocks. The longest known search enters 23 million.
+    // look_for_end() looks at a launch each time that its threads have entered kStepsBetweenLooks basic
+    // blocks. After every kLooks looks, it ends the launch if the threads have made no progress. The count of
+    // looks starts again when a thread has ended, because a launch has finitely many threads. Without
+    // `allows_long_launches`, a launch always ends after kLooks looks. On the small graphs that race
+    // detection uses, launches enter a few million basic blocks. The longest known launch enters 23 million.
     static constexpr int64_t kStepsBetweenLooks = 10'000'000;
     static constexpr int kLooks = 4, kMostLooks = 200;
 
@@ -198,7 +200,8 @@ class Watch {
     bool progress_ = false;
     bool thread_ended_ = false;  // true if a thread has ended since the last look
     int looks_ = 0;  // number of looks at the running launch since a thread has ended
-    std::set<std::pair<const Thread*, const char*>> seen_;  // threads, and the addresses at which a look saw them
+    // Pairs of a thread and an address that the thread was accessing at some look.
+    std::set<std::pair<const Thread*, const char*>> seen_;
     std::vector<Record> records_;
 };
 
@@ -206,8 +209,8 @@ class Watch {
 // to this range. It also checks accesses to memory that streams use (`host_range`).
 extern const char* device_range;
 extern size_t device_range_bytes;
-// A range that contains all variables of the device in a watched program with host code, beside other
-// variables.
+// A range of addresses that contains all device variables of a watched program with host code, and possibly
+// other variables.
 extern const char* variable_range;
 extern size_t variable_range_bytes;
 // Returns the variable of the device that contains an address, in a watched program with host code.
@@ -237,8 +240,9 @@ extern __thread int64_t steps_left __attribute__((tls_model("initial-exec")));
 // 1. The read begins at a whole word of the buffer or variable that its instruction accessed last.
 // 2. All bytes of the words have been written. No write near them came after the latest grid barrier, host launch
 //    or tail launch, and none belongs to an operation of another stream that may run beside this launch.
-// 3. For each word, the first recorded read came before that launch or barrier, or the thread itself made it since
-//    its last synchronisation. This condition is not needed if the thread has not synchronised with other threads.
+// 3. For each word, the first recorded read came before that launch or barrier, or the thread itself made
+// this read since its last synchronisation. This condition is not needed if the thread has not synchronised
+// with other threads.
 // 4. The thread has accessed memory since its last synchronisation and since that launch or barrier, and it need
 //    not let other threads run now.
 // The function is inlined, so that the caller saves no registers.

@@ -20,8 +20,8 @@ namespace {
 // small number keeps waits short.
 constexpr int kPatience = 1024;
 
-// Number of blocks that a schedule with a seed keeps in progress. Now and then it starts another block,
-// because all blocks in progress may wait for a block that has not begun.
+// Number of blocks that a schedule with a seed keeps in progress. Now and then the worker starts a further
+// block, because all blocks in progress may wait for a block that has not begun.
 constexpr size_t kInterleaved = 4;
 constexpr unsigned kOneInStarts = 2, kOneInStartsMore = 64;
 
@@ -157,7 +157,8 @@ void Worker::go(Context* save, Fiber* to) {
         if (to) emu_switch(save, to->context);
     } else if (to && shared_) {
         exchange(*from, *to);
-    // If `save` is another address, the thread has ended, so its part of the stack is not copied.
+    // Copies the thread's part of the stack. If `save` has another address, the thread has ended, so that no
+    // copy is needed.
     } else if (shared_ && save == &from->context) {
         leave(*from);
     } else {
@@ -232,8 +233,8 @@ void Worker::abandon() {
 void Worker::end_early(Fiber& fiber) {
     char* stack = std::exchange(fiber.stack, nullptr);
     end(fiber);
-    // The worker's loop continues, because it has a stack of its own. A thread that begins could take this
-    // stack and overwrite the running function's part.
+    // The worker's loop continues, because it has a stack of its own. A new thread could begin on the stack
+    // that was just given back, and overwrite the frame of this function.
     stacks_.give(stack);
     abandon();
 }

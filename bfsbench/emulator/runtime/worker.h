@@ -32,7 +32,8 @@ class Worker {
     void run(Grid& grid);
 
     // suspend(), give_way() and finish() run on the stack of a CUDA thread and switch to another thread or to
-    // the worker's loop. Before suspend(), the thread must wait at a barrier or be ready.
+    // the worker's loop. The caller of suspend() must already have recorded that the thread waits at a
+    // barrier or is ready.
     void suspend(Fiber& fiber);
     void give_way(Fiber& fiber);
     void finish(Fiber& fiber);
@@ -41,7 +42,8 @@ class Worker {
     // Suspends a thread until its delayed stores have been written to memory. The thread must have delayed
     // stores.
     void await_stores(Fiber& fiber);
-    // Arrives at the grid barrier for a block. All live threads of the block must already wait there.
+    // Marks a block as arrived at the grid barrier. All live threads of the block must already be waiting
+    // there.
     void arrive_at_grid(ResidentBlock& block);
     // Leaves the current CUDA thread for good and continues the worker's loop.
     [[noreturn]] void abandon();

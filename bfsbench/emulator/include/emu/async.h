@@ -28,7 +28,8 @@ struct aligned_size_t {
     constexpr operator size_t() const { return value; }
 };
 
-// The last thread that arrives begins the next phase.
+// A barrier at which a given number of threads wait for each other. The last thread that arrives begins the
+// next phase.
 template <thread_scope kScope>
 class barrier {
     template <class T> using Ref = atomic_ref<T, kScope>;
@@ -64,14 +65,16 @@ class barrier {
 
 enum class pipeline_role { producer, consumer };
 
-// The barriers of a pipeline's stages. A use of a stage is one phase of both of its barriers.
+// For each stage of a pipeline, a barrier for produced data and a barrier for consumed data. Each use of a
+// stage is one phase of both barriers.
 template <thread_scope kScope, unsigned kStages>
 struct pipeline_shared_state {
     barrier<kScope> produced[kStages], consumed[kStages];
     unsigned producers;
 };
 
-// A pipeline without stages, of one thread, never waits, because a copy is complete when its call returns.
+// A pipeline of asynchronous copies. The pipeline of a single thread has no stages and never waits, because a
+// copy is complete when its call returns.
 template <thread_scope kScope>
 class pipeline {
   public:
@@ -102,7 +105,8 @@ class pipeline {
 };
 inline pipeline<thread_scope_thread> make_pipeline() { return {}; }
 
-// Makes a pipeline of a group with these numbers of threads that produce and that consume.
+// Makes a pipeline for a group of threads, of which `producers` threads produce and `consumers` threads
+// consume.
 template <class Group, thread_scope kScope, unsigned kStages>
 pipeline<kScope> make_pipeline(const Group& group, pipeline_shared_state<kScope, kStages>* state, unsigned producers, unsigned consumers) {
     if (group.thread_rank() == 0)
@@ -132,7 +136,8 @@ pipeline<kScope> make_pipeline(const Group& group, pipeline_shared_state<kScope,
 template <unsigned kPrior, thread_scope kScope>
 void pipeline_consumer_wait_prior(pipeline<kScope>& pipe) { pipe.consumer_wait(); }
 
-// `Sync` is a barrier or a pipeline.
+// Copies `bytes` bytes at once. So the last parameter, a barrier or a pipeline, needs no information about
+// the copy.
 template <class Size, class Sync>
 void memcpy_async(void* to, const void* from, Size bytes, Sync&) { emu::copy_part(to, from, bytes, 0, 1); }
 template <class Group, class Size, class Sync>

@@ -20,8 +20,8 @@ constexpr emu::Scope scope_of(thread_scope scope) {
     return scope == thread_scope_block || scope == thread_scope_thread ? emu::Scope::block : emu::Scope::device;
 }
 
-// Returns the memory order by which the race detector treats an atomic operation with the order `order`. A store
-// never acquires, and a load never releases.
+// Returns the memory order that the race detector assumes for an atomic operation of the kind `act` with the
+// C++ memory order `order`. A store never acquires, and a load never releases.
 constexpr emu::Order order_of(memory_order order, emu::Act act) {
     bool acquires = order != memory_order_relaxed && order != memory_order_release && act != emu::Act::write;
     bool releases = order >= memory_order_release && act != emu::Act::read;
@@ -139,7 +139,8 @@ class atomic : public atomic_operations<T, kScope, atomic<T, kScope>> {
     mutable T word_;
 };
 
-// NVIDIA's headers have the memory orders, and atomic variables with the scope of the system, in cuda::std, too.
+// As in NVIDIA's headers, the namespace cuda::std also has the memory orders, and atomic variables with
+// system scope.
 namespace std {
 using ::cuda::memory_order;
 using ::cuda::memory_order_relaxed;

@@ -1,6 +1,7 @@
-// Barriers of blocks. The parameter `from` of a barrier function is the source line of the call. CUDA does
-// not allow threads of a block to wait at different __syncthreads calls at one time. If they do, the
-// emulator's error message names the lines of two of these calls.
+// Barriers of blocks, clusters and grids, and access to the shared memory of a cluster. The parameter `from`
+// of a barrier function is the source line of the call. CUDA does not allow threads of a block to wait at
+// different __syncthreads calls at one time. If they do, the emulator's error message names the lines of two
+// of these calls.
 #pragma once
 
 #include <cstdint>

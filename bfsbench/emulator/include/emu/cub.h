@@ -1,6 +1,6 @@
-// A small replacement of NVIDIA's library cub. The functions of blocks and warps exchange values through the
-// caller's temporary storage, and one thread combines them in the order of the ranks. The functions of the
-// device run as a kernel of one thread.
+// A small replacement of NVIDIA's library cub. The block-wide and warp-wide functions exchange values through
+// the caller's temporary storage, and one thread combines the values in the order of the threads' ranks. The
+// device-wide functions, such as cub::DeviceReduce::Sum, run as a kernel of one thread.
 #pragma once
 
 #include <algorithm>
@@ -67,7 +67,8 @@ struct ArgMin {
     }
 };
 
-// Maps numbers to unsigned numbers of the same order.
+// TwiddleIn() turns the bits of a number of type T into an unsigned number. These unsigned numbers have the
+// order of the original numbers. TwiddleOut() reverses this.
 template <class T>
 struct Traits {
     using UnsignedBits = std::conditional_t<sizeof(T) == 1, unsigned char, std::conditional_t<sizeof(T) == 2, unsigned short,
@@ -84,7 +85,8 @@ struct Traits {
     }
 };
 
-// Compares some bits of keys, in the order of the keys.
+// Compares keys by their bits `begin` to `end` - 1, after TwiddleIn() has turned the keys into unsigned
+// numbers.
 template <class T>
 struct LessInBits {
     int begin, end;
@@ -100,7 +102,7 @@ struct LessInBits {
     bool operator()(const T& a, const T& b) const { return descending ? bits(b) < bits(a) : bits(a) < bits(b); }
 };
 
-// Merges two sorted neighbouring ranges in place, by rotations.
+// Merges the sorted ranges `first` to `middle` - 1 and `middle` to `last` - 1 in place, by rotations.
 template <class K, class V>
 void merge_pairs(K* keys, V* values, int64_t first, int64_t middle, int64_t last, const LessInBits<K>& less) {
     if (first == middle || middle == last || !less(keys[middle], keys[middle - 1])) return;
@@ -125,8 +127,8 @@ void merge_pairs(K* keys, V* values, int64_t first, int64_t middle, int64_t last
     merge_pairs(keys, values, seam, b, last, less);
 }
 
-// Sorts keys, and values beside them unless `values` is null. Keys of equal bits keep their order. The
-// function is a merge sort that needs no other memory.
+// Sorts the keys `first` to `last` - 1, and moves their values with them unless `values` is null. Keys that
+// compare equal keep their order. The function is a merge sort that needs no other memory.
 template <class K, class V>
 void sort_pairs(K* keys, V* values, int64_t first, int64_t last, const LessInBits<K>& less) {
     if (last - first < 2) return;
@@ -136,8 +138,8 @@ void sort_pairs(K* keys, V* values, int64_t first, int64_t last, const LessInBit
     merge_pairs(keys, values, first, middle, last, less);
 }
 
-// The classes below derive from Collective. It holds the temporary storage: one value per thread, and the
-// total of all threads.
+// The temporary storage of a block-wide or warp-wide operation: one value per thread, and the total of all
+// threads.
 template <class T, int kCount>
 struct Storage {
     alignas(T) char values[kCount + 1][sizeof(T)];
@@ -145,6 +147,7 @@ struct Storage {
     Storage& Alias() { return *this; }
 };
 
+// Base class of the block-wide operations and, with `kWarp`, of the warp-wide operations, of kCount threads.
 template <class T, int kCount, bool kWarp>
 class Collective {
   public:
@@ -158,7 +161,7 @@ class Collective {
         if constexpr (!kWarp) return __syncthreads();
         __syncwarp((~0u >> (emu::kWarpSize - (kWarp ? kCount : 32))) << (emu::lane() / kCount * kCount));
     }
-    // Returns the number of threads that take part in an operation.
+    // Returns how many threads of the warp or block take part in an operation.
     static int present() { return kWarp ? kCount : std::min<int>(kCount, emu::volume(emu::block_shape())); }
 
     template <class Op>
@@ -169,7 +172,8 @@ class Collective {
         for (int i = 1, end = std::min(valid, present()); i < end; ++i) value = op(value, storage_[i]);
         return value;
     }
-    // Returns the combination of the values of all lower ranks. It is `first` for rank 0.
+    // Combines the values of all threads with lower ranks. If `has_first` is true, first(total) comes before
+    // these values. Returns the result, which is first(total) for rank 0.
     template <class Op, class First>
     T before(T value, Op op, T& total, First first, bool has_first) {
         storage_[rank()] = value;
@@ -236,7 +240,7 @@ class Scan : public Collective<T, kCount, kWarp> {
 
   public:
     using Collective<T, kCount, kWarp>::Collective;
-    // An overload for arrays of items follows each overload for one item.
+    // Each EMU_SCAN defines two overloads: one for an array of items per thread, and one for a single item.
 #define EMU_SCAN(name, parameters, op, total, inclusive, has_first, first)                                \
     template <class... Own, int kItems EMU_MORE>                                                         \
     void name(const T (&in)[kItems], T (&out)[kItems] parameters) {                                      \
@@ -263,7 +267,8 @@ class Scan : public Collective<T, kCount, kWarp> {
     EMU_SCAN(InclusiveScan, EMU_AND Op op EMU_AND T& total, op, total, true, false, zero)
 #undef EMU_MORE
 #define EMU_MORE , class Op, class Prefix, class = decltype(std::declval<Prefix&>()(std::declval<T>()))
-    // `prefix` gets the total of the block, and returns the value that precedes the block.
+    // The function `prefix` takes the total of the block, and returns a value that is combined before the
+    // block's first item.
     EMU_SCAN(ExclusiveScan, EMU_AND Op op EMU_AND Prefix& prefix, op, unused, false, true, prefix)
     EMU_SCAN(InclusiveScan, EMU_AND Op op EMU_AND Prefix& prefix, op, unused, true, true, prefix)
 #undef EMU_MORE

@@ -95,10 +95,10 @@ EMU_ROUNDED(d, double, sqrt, fma)
 #undef EMU_ROUNDED
 
 namespace emu {
-// The functions rest_of_sum() to rest_of_root() compare an exact result with the rounded result `r`. They return
-// a number with the sign of the exact result minus `r`. For operands of type float, the calculation in double is
-// exact. For operands of type double, it has no error unless a number underflows. Operands that are not finite
-// have an exact result.
+// The functions rest_of_sum() to rest_of_root() compare an exact result with the rounded result `r`. They
+// return a number with the sign of the exact result minus `r`. For operands of type float, the calculation in
+// double is exact. For operands of type double, it has no error unless a number underflows. They return 0 for
+// operands that are not finite, because the result is then exact.
 inline bool both_finite(double a, double b) { return std::isfinite(a) && std::isfinite(b); }
 inline double rest_of_sum(double a, double b, double r) {
     if (!both_finite(a, b)) return 0;
@@ -112,12 +112,13 @@ inline double rest_of_quotient(double a, double b, double r) {
 }
 inline double rest_of_root(double a, double r) { return std::isfinite(r) ? fma(-r, r, a) : 0; }
 
-// Corrects `r`, which was rounded to nearest. `down` and `up` say whether rounding down or up is wanted.
+// Corrects the result `r`, which was rounded to nearest. `rest` has the sign of the exact result minus `r`.
+// `down` and `up` say whether rounding down or up is wanted.
 template <class T>
 inline T rounded(T r, double rest, bool down, bool up) {
     constexpr T kEnd = std::numeric_limits<T>::infinity();
-    // A finite result that is out of range has become infinite. It becomes the largest finite number, if it is
-    // rounded towards zero.
+    // Rounding to nearest has turned a finite result that is out of range into infinity. If the wanted
+    // rounding goes towards zero, the largest finite number replaces the infinity.
     if (std::isinf(r)) return rest != 0 && (r > 0 ? down : up) ? std::nextafter(r, T{0}) : r;
     if (rest < 0 && down) return std::nextafter(r, -kEnd);
     if (rest > 0 && up) return std::nextafter(r, kEnd);

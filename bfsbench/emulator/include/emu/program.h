@@ -88,9 +88,9 @@ EMU_API void* device_malloc(size_t bytes);
 EMU_API bool device_free(void* place);
 // Frees memory that host and device share (managed memory). Returns false if `place` is not managed memory.
 EMU_API bool shared_free(void* place);
-// Ends the search for races between streams and the host, and for accesses of the host to buffers of the
-// device. Programs with thrust call this function. In such programs the host itself runs thrust's kernels, so
-// their accesses would count as accesses of the host. Returns true.
+// From now on, races between streams and the host, and accesses of the host to buffers of the device, are not
+// reported. Programs with thrust call this function, because the host itself runs thrust's kernels. Their
+// accesses would count as accesses of the host. Returns true.
 EMU_API bool forget_host_accesses();
 
 // is_in_shared_memory() returns whether an address is in the shared memory of the running block.

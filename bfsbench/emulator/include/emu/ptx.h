@@ -35,7 +35,7 @@ inline T* at(void* address, int64_t offset) {
     return reinterpret_cast<T*>(static_cast<char*>(address) + offset);
 }
 
-// Integer and floating-point arithmetic of PTX. Division by zero gives all ones, as on a GPU.
+// Integer and floating-point arithmetic of PTX. Integer division by zero gives all ones, as on a GPU.
 template <class T>
 inline T high(T a, T b) {
     if constexpr (sizeof(T) == 8) {
@@ -67,7 +67,8 @@ inline T magnitude(T a) {
         return static_cast<T>(__builtin_fabs(a));
     }
 }
-// `carry` is an input, and `out` receives the carry of the result. T is unsigned.
+// sum() returns a + b + carry, and less() returns a - b - borrow. `out` receives the carry or borrow of the
+// result. T is unsigned.
 template <class T>
 inline T sum(T a, T b, bool carry, bool& out) {
     T both, result;
@@ -107,7 +108,8 @@ inline T inserted(T field, T old, uint32_t start, uint32_t length) {
     T mask = (length >= kBits ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << length) - 1)) << start;
     return (old & ~mask) | (field << start & mask);
 }
-// Returns a word whose bits come from the table `table`. Three bits of a, b and c are the index in the table.
+// Computes PTX's lop3. Each bit of the result is a bit of `table`. The three bits of a, b and c at the result
+// bit's position are its index in `table`.
 inline uint32_t chosen_bits(uint32_t a, uint32_t b, uint32_t c, uint32_t table) {
     uint32_t result = 0;
     for (int i = 0; i < 8; ++i) {

@@ -184,7 +184,7 @@ EMU_C cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
 EMU_C cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
 EMU_C cudaError_t cudaDeviceDisablePeerAccess(int peer);
 EMU_C cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int device, int peer);
-// Names that headers of cuRAND use.
+// Defines macros that headers of cuRAND use.
 #define __NV_SILENCE_DEPRECATION_BEGIN
 #define __NV_SILENCE_DEPRECATION_END
 enum libraryPropertyType { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL };
@@ -224,7 +224,7 @@ EMU_C cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent ext
 EMU_C cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 EMU_C cudaError_t cudaMemPrefetchAsync(const void* place, size_t bytes, int device, cudaStream_t stream = nullptr);
 EMU_C cudaError_t cudaMemAdvise(const void* place, size_t bytes, cudaMemoryAdvise advice, int device);
-// CUDA 13 has these two functions in another form.
+// In CUDA 13, these two functions take a cudaMemLocation instead of the number of a device.
 inline cudaError_t cudaMemPrefetchAsync(const void* place, size_t bytes, cudaMemLocation to, unsigned, cudaStream_t stream = nullptr) { return cudaMemPrefetchAsync(place, bytes, to.id, stream); }
 inline cudaError_t cudaMemAdvise(const void* place, size_t bytes, cudaMemoryAdvise advice, cudaMemLocation to) { return cudaMemAdvise(place, bytes, advice, to.id); }
 

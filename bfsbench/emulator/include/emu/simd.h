@@ -6,8 +6,8 @@
 
 namespace emu {
 
-// Computes each number of the result from the numbers at the same place in `a` and `b`, which `update` gets as
-// values of type int.
+// Calls update(x, y) for each pair of numbers at the same place in `a` and `b`, as values of type int.
+// Returns the word of the results.
 template <class Number, class Update>
 EMU_INNER inline unsigned by_number(unsigned a, unsigned b, Update update) {
     constexpr int kBits = 8 * sizeof(Number);

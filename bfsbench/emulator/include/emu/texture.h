@@ -40,8 +40,8 @@ constexpr size_t surface_bytes() {
 
 }  // namespace emu
 
-// Calls X for each function that reads textures of arrays: name, number of coordinates, whether it takes a
-// layer, parameters, layer and coordinates.
+// Calls X once for each function that reads textures of arrays. The arguments of X are the function's name,
+// its number of coordinates, whether it takes a layer, its parameters, the layer, and the coordinates.
 #define EMU_TEXTURES(X)                                                 \
     X(tex1D, 1, false, (float x), 0, x)                                 \
     X(tex2D, 2, false, (float x, float y), 0, x, y)                     \

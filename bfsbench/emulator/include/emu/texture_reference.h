@@ -40,9 +40,9 @@ template <> struct Floats<4> { using type = float4; };
 template <class T, cudaTextureReadMode kReadMode>
 using TextureValue = typename std::conditional_t<kReadMode == cudaReadModeElementType, std::common_type<T>, Floats<Components<T>::count>>::type;
 
-// Binds a reference to an array or to memory, instead of what it was bound to. Memory must begin at an address
-// where textures may begin. If it does not and `offset` is given, the texture begins before the memory, and
-// `offset` receives the distance in bytes.
+// Binds a reference to an array or to memory, and ends its earlier binding. A texture must begin at an
+// aligned address. If the memory begins elsewhere, the texture begins at the last aligned address before the
+// memory, and `offset` receives the distance in bytes. If `offset` is null, this is an error.
 EMU_API cudaError_t bind(const textureReference& reference, cudaResourceDesc resource, size_t* offset);
 
 inline cudaError_t bind_linear(size_t* offset, const textureReference& reference, const void* place, const cudaChannelFormatDesc& format, size_t bytes) {
