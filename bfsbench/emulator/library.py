@@ -49,8 +49,9 @@ _LEAVES = re.compile(r"^\s*(?:jmp|(?:rep[z ]*\s*)?ret|ud2)\b")
 
 
 def without_idle_blocks(assembly: str) -> str:
-    """Returns the assembly code of kernels without the calls at basic blocks that the runtime does not need.
-    Assembly code of processors other than x86-64 is returned unchanged."""
+    """Returns the assembly code of kernels without the calls at basic blocks that the runtime does not need,
+    as the module's docstring explains. Assembly code of processors other than x86-64 is returned
+    unchanged."""
     lines = assembly.splitlines(keepends=True)
     bodies = dict(_functions(lines))
     calls = {name: {called for i in body if (called := _calls(lines[i]))} for name, body in bodies.items()}

@@ -91,7 +91,7 @@ def functions_with_loops(texts: Iterable[SourceText]) -> set[str]:
 
 
 def divide_loops(source: SourceText, with_loops: set[str]) -> Iterator[Edit]:
-    """Yields edits that replace each loop that nvcc unrolls by two or four loops, as the module's docstring
+    """Yields edits that turn each loop that nvcc unrolls into two or four loops, as the module's docstring
     explains. Also yields edits that insert a call of ``emu::part`` where a function returns a constant from
     inside a loop. The call reports that the lane leaves the loop early.
 

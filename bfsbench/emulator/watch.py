@@ -58,7 +58,8 @@ def line_at(library: Path, address: int) -> Line | None:
     """Returns the source line of the instruction at an address in a library. Returns None if the line is
     unknown.
 
-    If the compiler has inlined a function of the emulator's headers, this is the line that calls it.
+    If the instruction belongs to an inlined function of the emulator's headers, returns the line that calls
+    this function.
     """
     addresses, lines = _table(library)
     place = bisect_right(addresses, address) - 1

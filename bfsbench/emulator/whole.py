@@ -128,8 +128,9 @@ def translate_program(path: Path, preprocessed: str, *, unrolls: bool = False) -
     imitate the unrolling of nvcc.
 
     Returns the C++ code, and whether it uses ``volatile``. Code with ``volatile`` must be compiled so that
-    the emulator can interrupt its threads. A thread may wait for another thread in a loop without calls.
-    Raises ToolchainError, which names the file and the line, for a construct that cannot be translated.
+    the emulator can interrupt its threads, because a thread may wait for another thread in a loop without
+    calls. Raises ToolchainError, which names the file and the line, for a construct that cannot be
+    translated.
     """
     source = Preprocessed(path, preprocessed)
     source.replace(list(_built_in(source)))

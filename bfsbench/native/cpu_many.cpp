@@ -13,8 +13,8 @@
 // into incomplete vertices. The search pulls a level if alpha * leaving > lacking.
 //
 // Searches share an access to a vertex only if they reach it in one level. So each pass takes sources that
-// lie close together, in a ball of vertices. Liu, Huang and Hu ("iBFS", 2016) group sources by shared
-// neighbours.
+// lie close together: within a ball, which contains the vertices up to some distance from one source. Liu,
+// Huang and Hu ("iBFS", 2016) group sources by shared neighbours.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -25,8 +25,8 @@
 
 #include "parallel.h"
 
-// GCC warns about functions that take vectors by value. All such functions here are inlined, so the warning
-// does not matter.
+// GCC warns about functions that take vectors by value. In this file all of these functions are inlined, so
+// the warning does not matter.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 // Marks functions that work on rows. The compiler inlines them into each caller, with the instructions that
@@ -40,8 +40,8 @@ constexpr int64_t kAhead = 48;  // number of arcs or queue entries between a pre
 // the bits in the rows of its in-neighbours in the frontier. After every kLooks such in-neighbours, it tests whether
 // the bits that it lacked are complete.
 constexpr int kLooks = 4;
-// Limits the work of by_balls(), which finds sources that lie close together. In a search, by_balls() reads at most
-// kBallArcs times the number of arcs of the graph.
+// Limits the work of by_balls(), which finds sources that lie close together. It reads at most kBallArcs
+// times the number of arcs of the graph.
 constexpr int64_t kBallArcs = 4;
 
 // Bits of the state of a vertex. kComplete: every search of the pass has reached the vertex. kActive: the vertex
@@ -349,16 +349,16 @@ void run(const Arguments<Offset>& given) {
     });
 }
 
-// Finds the order in which passes take the sources, so that the sources of a pass lie close together. For each
-// pass, a ball of vertices grows from a source along the arcs, until it contains enough sources. Sources of
-// earlier passes do not count, but the ball grows through them. All passes together read at most kBallArcs times
-// the number of all arcs, and each pass may read an equal share. A pass that has read its share takes further
-// sources in their given order.
+// Finds the order in which passes take the sources, so that the sources of a pass lie close together. For
+// each pass, a set of vertices (a ball) grows from one source along the arcs, until it contains enough
+// sources. Sources of earlier passes do not count, but the ball grows through them. All passes together read
+// at most kBallArcs times the number of all arcs, and each pass may read an equal share. A pass that has read
+// its share takes further sources in their given order.
 template <class Offset>
 void by_balls(const Arguments<Offset>& given) {
     std::vector<int64_t> place(given.num_vertices, -1);
     for (int32_t i = 0; i < given.num_sources; ++i) place[given.sources[i]] = i;
-    // By vertex: number of the last ball that contained the vertex.
+    // By vertex: number of the last pass whose ball contained the vertex.
     std::vector<int32_t> ball(given.num_vertices, -1), queue;
     const int32_t passes = (given.num_sources + given.bits - 1) / given.bits;
     const int64_t share = kBallArcs * given.row_offsets[given.num_vertices] / passes;

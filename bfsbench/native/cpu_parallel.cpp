@@ -52,11 +52,13 @@ constexpr int64_t kLevels = 8;   // the graph needs kLevels * sequential_limit a
 constexpr int64_t kAhead = 8;    // number of queue entries between a prefetch and its use
 constexpr int64_t kChunk = 512;  // largest number of queue entries that a thread takes at a time
 constexpr int64_t kShare = 64;   // a search is small if it sees at most one vertex in kShare
-// Numbers of 64-bit words of a bitmap, and of levels, that a thread takes at a time.
+// The numbers of bitmap words (64 bits) and of elements of the level array that a thread takes at a time.
 constexpr int64_t kWordGrain = 64, kLevelGrain = 1 << 14;
-// A thread that has found more than kMany vertices adds up the degrees of one vertex in kSample.
+// A thread that has found more than kMany vertices estimates the sum of their degrees from one vertex in
+// kSample.
 constexpr int64_t kMany = 512, kSample = 8;
-// A push tests groups of four neighbours while fewer than 1 / kRare were unseen. Its count of unseen starts at kWarm.
+// A push tests neighbours in groups of four while fewer than one in kRare neighbours was unseen. Its count of
+// unseen neighbours starts at kWarm.
 constexpr int64_t kRare = 6, kWarm = 32;
 // Estimated times, as multiples of the time of a push for each arc: to visit a vertex, to claim a vertex in a push,
 // and to examine an in-neighbour in a pull.
@@ -73,7 +75,7 @@ int32_t level_of(uint8_t mark, int32_t written) {
     return mark >= kUnreachable ? -1 : mark >= kFirstLevel ? mark - kFirstLevel : written;
 }
 
-// Read a mark, and write a mark or a level, that other threads may access at the time.
+// get() reads a mark, and set() writes a mark or a level, which other threads may access at the same time.
 uint8_t get(const uint8_t& mark) { return __atomic_load_n(&mark, __ATOMIC_RELAXED); }
 template <class T> void set(T& place, T value) { __atomic_store_n(&place, value, __ATOMIC_RELAXED); }
 
@@ -130,8 +132,9 @@ __attribute__((noinline)) std::pair<uint32_t*, uint32_t*> textbook(
 
 struct Frontier { int64_t vertices, arcs; };  // numbers of vertices, and of arcs that leave them
 
-// The queue of one thread, and what the thread has found in the level that it expands now. The queue entries
-// from `head` to `tail` belong to the current level, and the entries from `tail` to `end` to the next level.
+// The queue of one thread, and the vertices that the thread has found while it expands the current level. The
+// queue entries from `head` to `tail` belong to the current level, and the entries from `tail` to `end` to
+// the next level.
 struct alignas(64) Member {
     std::unique_ptr<uint32_t[]> queue;
     int64_t head = 0, tail = 0, end = 0, arcs = 0;  // `arcs` leave the vertices of the next level
@@ -209,7 +212,8 @@ class ParallelSearch final : public Search {
 
     int64_t degree(uint32_t v) const { return row_offsets_[v + 1] - row_offsets_[v]; }
 
-    // Returns the number of arcs that leave queued vertices, from the degrees of one vertex in `step`.
+    // Returns the number of arcs that leave the queued vertices. With a `step` above 1, it is an estimate
+    // from one vertex in `step`.
     int64_t arcs_of(const uint32_t* begin, const uint32_t* end, int64_t step = 1) const {
         int64_t arcs = 0;
         for (int64_t i = 0; i < end - begin; i += step) arcs += degree(begin[i]);
@@ -221,8 +225,9 @@ class ParallelSearch final : public Search {
         if (graph_.steps) std::fill(graph_.steps + begin, graph_.steps + end, static_cast<int8_t>(step));
     }
 
-    // Estimates whether pulling the level takes less time than pushing it. `share` is the expected share of the level's
-    // arcs that lead to unseen vertices. They are assumed to be spread evenly over these vertices and their arcs.
+    // Estimates whether pulling the level takes less time than pushing it. `share` is the expected share of
+    // the level's arcs that lead to unseen vertices. These arcs are assumed to be spread evenly over the
+    // unseen vertices and their in-arcs.
     bool pull_is_faster(double share) const {
         const double arcs = static_cast<double>(frontier_.arcs), vertices = static_cast<double>(unseen_.vertices);
         const double found = share * arcs;
@@ -232,8 +237,8 @@ class ParallelSearch final : public Search {
         return push * graph_.alpha > pull;
     }
 
-    // Runs the textbook's loop while few vertices wait. If it ends within a level, the rest of the level becomes the
-    // frontier. Returns the number of the level that is being found.
+    // Runs the sequential loop textbook() while few vertices wait. If it ends within a level, the rest of the
+    // level becomes the frontier. Returns the number of the level that is being found.
     int32_t push_few(int32_t next) {
         Member& member = members_[0];
         uint32_t *const queue = member.queue.get(), *const old = queue + member.tail;

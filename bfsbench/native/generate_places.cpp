@@ -1,5 +1,6 @@
-// Generators of graphs whose vertices have places: points in a square, and pages on web hosts. The generators
-// draw only integers, so a seed gives equal graphs on every machine and with any number of threads.
+// Generators of graphs whose vertices have positions: points in a square, and pages on web hosts. The
+// generators draw only integers, so a seed gives equal graphs on every machine and with any number of
+// threads.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>

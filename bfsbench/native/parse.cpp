@@ -24,7 +24,7 @@ enum Error : int32_t {
 extern "C" {
 
 struct Layout {
-    int64_t first_id;      // smallest allowed vertex id; stored as 0 if `shift` is set
+    int64_t first_id;      // smallest allowed vertex id; it becomes id 0 if `shift` is set
     int64_t last_id;       // largest allowed vertex id
     int64_t max_rows;      // largest number of vertices, for adjacency lists only
     int32_t shift;         // true if `first_id` is subtracted from each id
@@ -263,9 +263,9 @@ Error adjacency_line(const char*& p, const char* end, const Layout& layout, int3
 
 extern "C" {
 
-// Parses the lines "[tag] u v [numbers]" of an edge list, up to the first faulty line. The arrays must have n / 4 +
-// 1 elements for a block of n bytes, because the block has at most so many pairs of ids. Each pair has one weight.
-// `weights` is used only if layout->weighted is set. *out must be zero on entry.
+// Parses the lines "[tag] u v [numbers]" of an edge list, up to the first faulty line. The arrays must have n
+// / 4 + 1 elements for a block of n bytes, because the block has at most this number of pairs of ids. Each
+// pair has one weight. `weights` is used only if layout->weighted is set. *out must be zero on entry.
 void parse_edges_int32(const char* text, int64_t size, const Layout* layout, int32_t* sources, int32_t* targets,
                        int32_t* weights, Outcome* out) {
     parse_edges(text, size, *layout, sources, targets, weights, *out);

@@ -96,8 +96,8 @@ struct ThreadClock {
     // threads that read the atomic's word. Index 0 is the last fence of any scope, and index 1 is the last
     // fence of device scope.
     Known released[2];
-    // The accesses that the thread has found attached to atomic words. After the thread's next fence they
-    // count as known. Index 0 is for block scope, and index 1 is for device scope.
+    // The accesses that the thread has found attached to atomic words. The thread's next fence adds them to
+    // `known`. Index 0 is for block scope, and index 1 is for device scope.
     Known acquired[2];
     // The set of accesses that the thread last took over from an atomic word. A loop that waits for a word
     // finds one set again and again, and need not join it each time. The first index is 1 for acquiring
@@ -140,24 +140,26 @@ class Clocks {
     // child's accesses, and advances the thread's clock.
     Known launch();
 
-    // Returns whether the accesses of this moment came before the last grid barrier, host launch or tail
+    // Returns whether the accesses with this number came before the last grid barrier, host launch or tail
     // launch. This is true for most accesses.
     bool before_era(Moment moment) const { return moment < era_; }
-    // Begins an operation that the host has issued to a stream. Operations of other streams may run at the same
-    // time. `earliest` is the first moment of the earliest of them.
+    // Begins an operation that the host has issued to a stream. Operations of other streams may run at the
+    // same time. `earliest` is the first moment (number of an access) of the earliest operation that may do
+    // so.
     void begin_operation(Moment earliest) {
         beside_ = earliest;
         begin_era();
     }
     // Returns whether every earlier operation ends before the current operation begins.
     bool runs_alone() const { return beside_ == ~Moment{0}; }
-    // Returns the moment of all accesses of an operation that is not a launch.
+    // Returns the number of all accesses of the current operation, which must not be a launch.
     Moment moment_of_operation() {
         if (instants_.empty()) instants_.emplace_back();
         return era_;
     }
-    // Returns whether the accesses of this moment happen before all accesses of the current era. Returns false
-    // for accesses of an earlier operation that may run at the same time as the current operation.
+    // Returns whether the accesses with this number happen before all accesses after the last grid barrier,
+    // host launch or tail launch. Returns false for accesses of an earlier operation that may run at the same
+    // time as the current operation.
     bool settled(Moment moment) const { return moment < settled_; }
     // Returns the number of the next new moment. A moment identifies all accesses that a thread makes between
     // two of its synchronisations.

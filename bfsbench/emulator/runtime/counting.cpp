@@ -65,8 +65,8 @@ void Counting::forget() {
 }
 
 // Records an access or a barrier of the current thread. Waits until the warp has performed it together with
-// its other lanes. At a store that only marks the beginning of a phase, the thread waits only if its trace is
-// full.
+// its other lanes. At a store that only marks the beginning of a phase, the thread waits only if its trace
+// (its list of recorded operations) is full.
 void Counting::step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind) {
     leave_thread();
     if (is_note(address)) kind = Kind::note;
@@ -77,7 +77,8 @@ void Counting::step(Fiber& fiber, const char* address, const void* site, size_t 
 
 // Records a store of the current thread. Usually the emulator puts the stored value into a store buffer, and
 // the thread continues. step() handles stores that mark a phase. The thread waits at stores of more than 8
-// bytes, and at stores that a load usually follows. It also waits if its trace or the store buffer is full.
+// bytes, and at stores that a load usually follows. It also waits if its list of recorded operations or the
+// store buffer is full.
 void Counting::store(Fiber& fiber, const char* address, const void* site, size_t bytes) {
     const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::write, false));
     Site& instruction = site_of(op.entry.op());

@@ -95,7 +95,7 @@ class Counting {
 
     // Records an access or a barrier of the current thread. The thread waits until its warp has performed the
     // access or the barrier. Other threads of the block run meanwhile. At a store that only marks the
-    // beginning of a phase, the thread waits only if its trace is full.
+    // beginning of a phase, the thread waits only if its list of recorded operations is full.
     void step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind);
     // Records a store of the current thread. The thread usually continues at once, and its warp performs the
     // store later.
@@ -106,9 +106,9 @@ class Counting {
     // Prepares a waiting thread to continue, after its warp has performed the access at which the thread
     // waited.
     void go_on(const Lockstep& lockstep, unsigned rank);
-    // Records an ordinary load of the current thread. The lane executes the load at once, but its warp
-    // performs the load later. The load came too early if another thread has stored to the address in
-    // between. If loads of this instruction often came too early, the thread waits for its warp instead.
+    // Records an ordinary load of the current thread. The thread executes the load at once, but its warp
+    // performs (counts) the load later. The load came too early if another thread has stored to the address
+    // in between. If loads of this instruction often came too early, the thread waits for its warp instead.
     void load(Fiber& fiber, const char* address, size_t bytes, const void* site) {
         if (views_.changes.put_aside) finish_stores(fiber);
         const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::read, true));
@@ -158,9 +158,10 @@ class Counting {
     Loops loops;
     Ops ops;
 
-    // Performs memory accesses of a block's warps. The caller calls this when no thread of the block can run. In
-    // each round every warp performs one access. The rounds end when a lane can continue, or when no lane has
-    // recorded an access. They also end when other blocks should run, or when the launch is aborted.
+    // Performs memory accesses of a block's warps, that is, counts their costs. The caller calls this when no
+    // thread of the block can run. In each round every warp performs one access. The rounds end when a lane
+    // can continue, or when no lane has recorded an access. They also end when other blocks should run, or
+    // when the launch is aborted.
     void issue(ResidentBlock& block);
 
     // Declares a buffer by which kernels mark phases, such as the levels of a search. When a kernel stores to

@@ -116,8 +116,9 @@ bool Lockstep::pop_row(unsigned index, unsigned& done) {
     return true;
 }
 
-// Takes the next entry from the trace of each lane in `lanes`, if it has the operation of the first lane's
-// entry. Returns the lanes whose entries were taken. Adds lanes whose traces are now empty to `done`.
+// Takes the next entry (a recorded operation) from the trace of each lane in `lanes`, if it has the operation
+// of the first lane's entry. Returns the lanes whose entries were taken. Adds lanes whose traces are now
+// empty to `done`.
 unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     WarpRun& warp = warps_[index];
     if (lanes == kAllLanes && pop_row(index, done)) return lanes;
@@ -249,8 +250,8 @@ void Lockstep::scatter(unsigned index) {
     return leading.lanes;
 }
 
-// Takes the operation of the group that next_group() chooses. Groups at the same place in the program take
-// part. Returns the participating lanes.
+// Takes the operation of the group that next_group() chooses. Other groups of lanes at the same place in the
+// program take part, too. Returns the participating lanes.
 unsigned Lockstep::take_last(WarpRun& warp) {
     unsigned chosen = next_group(warp);
     Group& next = warp.group[chosen];
@@ -333,8 +334,8 @@ unsigned Lockstep::advance(unsigned index, unsigned from, unsigned lanes) {
     return 0;
 }
 
-// Moves lanes that have just taken equal entries to their next accesses or barriers. The traces of the lanes
-// `done` are empty. Returns the lanes whose traces end before an access or barrier.
+// Moves lanes, which have just taken equal entries from their traces, to their next accesses or barriers. The
+// traces of the lanes `done` are empty. Returns the lanes whose traces end before an access or barrier.
 unsigned Lockstep::arrive(unsigned index, unsigned from, unsigned lanes, unsigned done) {
     unsigned group = warps_[index].divide(from, lanes);
     if (come_to_step(index, group, lanes)) return 0;

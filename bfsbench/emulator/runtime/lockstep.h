@@ -58,8 +58,8 @@ struct WarpRun {
     unsigned groups_waiting;  // bits of groups whose lanes wait at an access or barrier
     unsigned groups_issued;   // bits of groups that perform the current operation
     unsigned common;          // index in `group` of the lanes that run together
-    // `leads` is the bit of the group that performed the warp's previous operation, or 0 if several groups
-    // performed it. While one group leads, `others` caches the bits of the other waiting groups.
+    // `leads` is the bit of the group of lanes that performed the warp's previous operation, or 0 if several
+    // groups performed it. While one group leads, `others` caches the bits of the other waiting groups.
     // `next_behind` is the index of the group in `others` that is furthest behind in the program.
     unsigned leads, others, next_behind;
     Group group[kWarpSize];
@@ -77,9 +77,9 @@ struct WarpRun {
     unsigned repeats;
 
     // The members of `steps` count the warp's operations in one phase, whose number is `epoch`. `all` counts
-    // every operation. The other members count only operations for whose results the warp must wait. `far`
-    // counts loads of sectors (32 bytes) that the warp has not loaded recently, and `near` counts loads of
-    // other sectors.
+    // every operation. The other members leave out stores to global memory, for which the warp need not wait.
+    // `far` counts loads of sectors (32 bytes) that the warp has not loaded recently, and `near` counts loads
+    // of other sectors.
     uint32_t epoch;
     struct Steps {
         uint64_t all = 0, far = 0, near = 0, shared = 0, atomics = 0, barriers = 0;
@@ -114,7 +114,7 @@ struct WarpRun {
         repeats = 0;
     }
     // Moves `lanes` of the group `from` to a new group. Returns the index of the new group. If the group has
-    // no other lanes, it stays, and the result is `from`.
+    // no other lanes, nothing moves, and the function returns `from`.
     unsigned divide(unsigned from, unsigned lanes);
 };
 
@@ -170,8 +170,8 @@ class Lockstep {
     }
     // Makes the lane wait until its trace is empty.
     void await(unsigned rank) { warps_[rank / kWarpSize].awaits |= 1u << rank % kWarpSize; }
-    // Delays a store of a lane. It follows the lane's earlier stores. Returns null if the store buffer has
-    // no room.
+    // Delays a store of a lane, after the lane's earlier stores. Returns null if the store buffer has no
+    // room.
     StoreBuffer::Store* add_store(unsigned rank) {
         StoreBuffer::Store* store = stores_[rank / kWarpSize].add(rank % kWarpSize);
         if (store) warps_[rank / kWarpSize].put_off |= 1u << rank % kWarpSize;
@@ -226,12 +226,11 @@ class Lockstep {
     // operation. After the operation the caller must call release().
     unsigned take(unsigned warp);
     void release(unsigned warp, unsigned lanes);
-    // has_next() returns whether the queue has lanes that may act now. next() takes the next lane from the
-    // queue.
+    // A queue contains the lanes that may write a delayed store or run again now. has_next() returns whether
+    // the queue has more lanes. next() takes the next lane from the queue.
     bool has_next() const { return next_ < turns_.size(); }
     Turn next() { return turns_[next_++]; }
-    // Returns the turn that the call number `later` of next() will return, counted from now. Returns null if
-    // the queue is shorter.
+    // Returns what the `later`-th call of next() from now will return, or null if the queue is shorter.
     const Turn* upcoming(size_t later) const {
         return next_ + later <= turns_.size() ? &turns_[next_ + later - 1] : nullptr;
     }
@@ -239,7 +238,7 @@ class Lockstep {
     // Number of rounds so far. In a round, each warp of the block performs one operation.
     uint64_t time = 0;
 
-    // Records that the block has met other blocks at a barrier. For the next kClose rounds it lets other
+    // Records that the block has passed a barrier with other blocks. For the next kClose rounds it lets other
     // blocks run after every round.
     void meet() { close_until_ = time + kClose; }
     // Ends a round of this block. The block then lets other blocks run in two cases: all its warps wait in

@@ -47,8 +47,9 @@ class Position {
         parted_ = step, parted_at_ = place;
     }
     void join(const Position& other) { parted_ = other.parted_; }
-    // Returns whether this lane may join the lane `other`. Both must be at one place and in equal
-    // iterations. If `other` has left a loop early, this lane must have left at the same operation.
+    // Returns whether this lane may perform an operation together with the lane `other`. Both must be at one
+    // place, and in equal iterations of all loops. If `other` has left a loop early, this lane must have done
+    // so after the same operation of the warp.
     bool is_with(const Position& other) const {
         if (place_ != other.place_ || depth_ != other.depth_) return false;
         if (parted_ != other.parted_ && other.parted_) return false;

@@ -339,7 +339,7 @@ void ProgramDevice::lose_error() {
     unasked_ = {};
 }
 
-// The variables of the device, by their first bytes: the number of bytes, and the name.
+// Maps the first byte of each device variable to the variable's size in bytes and its name.
 static std::map<const char*, std::pair<size_t, const char*>>& device_variables() {
     static std::map<const char*, std::pair<size_t, const char*>> variables;
     return variables;

@@ -17,8 +17,9 @@ struct emu_stream {
 
 namespace emu {
 
-// A call of the runtime API. `name` is its function, and `from` or `site` says where the host calls it. The
-// work of the call belongs to `stream`. It may end after the function returns if `is_async` is true.
+// A call of the runtime API. `name` is the name of the called function, and `from` or `site` says where the
+// host calls it. The work of the call belongs to `stream`. If `is_async` is true, this work may end after the
+// function has returned.
 struct Call {
     const char* name;
     const void* site;
@@ -57,13 +58,14 @@ class ProgramDevice {
     void ask_for_errors() { unasked_.file = nullptr; }
     // Records the call that allocated the memory at `place`, for the report of leaks.
     void remember(void* place, const Call& call);
-    // Handles the order of streams before cudaFree() or cudaFreeAsync() frees memory of the device.
+    // Records, before cudaFree() or cudaFreeAsync() frees memory of the device, for which streams the call
+    // waits. Reports races of the call with other work.
     void before_free(void* place, const Call& call);
     // Returns the object that records the order of the streams' work. Returns null in a program without race
     // detection, and while a kernel runs.
     Streams* streams() { return machine.watch && !current ? &machine.watch->streams : nullptr; }
-    // Records that a signal kills the program. Its memory then counts as freed, and its errors as read,
-    // because the program could not do this any more.
+    // Records that a signal kills the program. The program could not free its memory and read its errors any
+    // more, so the report does not list these omissions.
     void die(const std::string& death, const void* site);
     // Writes findings and counts to the file `path`. Returns whether there is any finding.
     bool report(int status, const char* path);

@@ -100,8 +100,8 @@ struct ResidentBlock : Block {
     unsigned live = 0;      // number of threads that have not exited
     unsigned position = 0;  // rank at which the search for the next ready thread begins
     unsigned turns = 0;     // number of threads that gave way since the worker last ran another block
-    // True if pick() should start a thread although others are ready, because all of these have given way.
-    // They may wait for a thread that has not started yet.
+    // True if pick() should start a thread although others are ready, because all ready threads have given
+    // way to others. They may wait for a thread that has not started yet.
     bool must_start = false;
 
     ThreadSet ready;          // suspended threads that may continue

@@ -19,8 +19,8 @@ cudaError_t noted(cudaError_t error) { return device().note(error); }
 cudaError_t unless(bool wrong, cudaError_t error = cudaErrorInvalidValue) { return noted(wrong ? error : cudaSuccess); }
 
 std::mutex mutex;
-// `pinned` has the allocations of pinned and managed memory, and `registered` has registered host memory. The
-// maps give an allocation's size in bytes by its address.
+// `pinned` has the allocations of pinned and managed memory, and `registered` has registered host memory.
+// Both map the address of an allocation to its size in bytes.
 std::map<void*, size_t> pinned;
 std::map<void*, size_t> registered;
 

@@ -23,7 +23,8 @@ struct Site {
     uint32_t width = 0;  // number of bytes of an access; 0 if unknown
     const char* origin = nullptr;
     size_t first = 0, bytes = 0;
-    // Record of the accesses to this memory. It is null for the running block's shared memory.
+    // The race detector's record of the accesses to the memory that the instruction accessed last. It is null
+    // for the running block's shared memory.
     Shadow* shadow = nullptr;
 
     void forget_place() { bytes = 0; }

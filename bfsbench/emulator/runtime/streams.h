@@ -81,11 +81,14 @@ class Streams {
     // earliest operation that may run at the same time. If there is none, returns the largest number.
     Moment begin(unsigned stream, Operation operation, Moment first);
     const Operation& running() const { return running_; }
-    // Returns whether the operation that made an access may run at the same time as the running operation.
+    // Returns whether the operation that made the access with this number may run at the same time as the
+    // running operation.
     bool beside_running(Moment moment);
-    // Returns the operation that made an access, or nothing if the host has since waited for all operations.
+    // Returns the operation that made the access with this number, or nothing if the host has since waited
+    // for all operations.
     std::optional<Operation> operation(Moment moment);
-    // Returns the operation that made an access, if the host has not waited for this operation.
+    // Returns the operation that made the access with this number, if the host has not waited for this
+    // operation.
     std::optional<Operation> beside_host(Moment moment);
     // Records that the work of a stream so far happens before the running operation. The caller calls this when
     // an atomic of the running operation reads a word that an atomic of the stream has written.
@@ -106,7 +109,8 @@ class Streams {
     void copy_to_host(const char* begin, size_t bytes);
     // Returns an unfinished copy to pageable memory that wrote to any of these bytes.
     std::optional<Operation> copy_beside_host(const char* begin, size_t bytes);
-    // Checks later accesses of the host to this memory until the host has waited for all streams.
+    // From now on, accesses of the host to this memory are checked, until the host has waited for all
+    // streams.
     void check_host(const char* begin, size_t bytes);
     bool checks_host = true;
 

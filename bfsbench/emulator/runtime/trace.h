@@ -182,8 +182,8 @@ class Trace {
     // Returns whether an address is on the lane's stack. The emulator does not count accesses to the stack.
     bool is_own(const char* address) const { return StackPool::is_on(stack_, address); }
 
-    // Records that the lane comes to a basic block. Returns whether the trace is full, so that the lane must
-    // wait.
+    // Records that the lane comes to a basic block. Returns whether the lane's list of operations is full, so
+    // that the lane must wait.
     bool come_to(const void* place) { return !come_on(place) && jump_to(place); }
     // If `place` has a higher address than the current place, moves there and returns true. Otherwise changes
     // nothing and returns false.
@@ -238,7 +238,7 @@ class Trace {
         return true;
     }
 
-    // Records that the lane leaves a loop early. Returns whether the trace is full.
+    // Records that the lane leaves a loop early. Returns whether the lane's list of operations is full.
     bool part() { return add(ops_->at(place(), Ops::shape(0, Kind::part, false)).entry); }
 
   private:

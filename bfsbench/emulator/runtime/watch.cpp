@@ -375,7 +375,7 @@ void Watch::require_constant(const char* address, size_t bytes, const void* wher
         if (first < launch_began_ && site.shadow->last_write_near((offset + bytes - 1) / kWord) < launch_began_) return;
     }
     Place place = find(address);
-    // Another check refuses the read, or the read is from shared memory.
+    // The address is not valid, which another check reports, or it lies in shared memory.
     if (!place.shadow || place.block) return;
     offset = static_cast<size_t>(address - place.begin);
     if (offset + bytes > place.bytes) return;

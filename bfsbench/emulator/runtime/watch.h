@@ -155,11 +155,14 @@ class Watch {
         Origin origin{};
         const char* name = nullptr;
     };
-    // Returns the place of the one variable near the address, if `place` holds several variables.
+    // If `place` contains several variables, returns the place of the variable that contains the address or,
+    // in shared memory, precedes it. Otherwise returns `place`.
     Place variable_at(const Place& place, const char* address) const;
-    // Returns the buffer or variable that contains an address, or a Place without shadow.
+    // Returns the buffer or variable that contains an address. If there is none, returns a Place whose
+    // `shadow` is null.
     Place find_global(const char* address);
-    // Returns the memory that contains an address. A thread of the block `from` accesses the address.
+    // Returns the memory that contains an address: a buffer, a variable, or the shared memory of a block. A
+    // thread of the block `from` accesses the address.
     Place find(const char* address, const ResidentBlock& from = block_of(here()));
     static Place find_shared(const char* address, const ResidentBlock& from);
     // Checks an access outside the buffer or variable that its instruction accessed last.
@@ -169,9 +172,9 @@ class Watch {
     bool check_word(Shadow& shadow, size_t word, unsigned bytes, Past access, const char* address);
     bool check_unaligned(Shadow& shadow, size_t offset, size_t bytes, Past now, const char* address);
     void keep_read(Shadow& shadow, size_t word, Past now);
-    // Reports a race if the access `past` races with the current access `now`. The access `past` must be newer
-    // than the last grid barrier, host launch and tail launch. It may also belong to an earlier operation of the
-    // host that may run at the same time as the launch. meet_operation() handles this case.
+    // Reports a race if the access `past` races with the current access `now`. The access `past` came after
+    // the last grid barrier, host launch and tail launch, or it belongs to an earlier operation of the host
+    // that may run at the same time as the launch. meet_operation() handles the second case.
     void meet(const Past& past, const Past& now, const char* address);
     void meet_operation(const Past& past, const Past& now, const char* address);
     void report_streams(const StreamRace::Side& first, const StreamRace::Side& second, const char* address);
@@ -196,11 +199,12 @@ class Watch {
     unsigned launch_ = 0;
     Moment launch_began_ = 0;
     bool recording_ = false, incomplete_ = false, has_error_ = false;
-    // True if a thread has made a plain store, or a look has seen a thread access new memory.
+    // True if the launch has made progress since the last check: a thread has made a plain store, or
+    // look_for_end() has seen a thread access new memory.
     bool progress_ = false;
     bool thread_ended_ = false;  // true if a thread has ended since the last look
     int looks_ = 0;  // number of looks at the running launch since a thread has ended
-    // Pairs of a thread and an address that the thread was accessing at some look.
+    // Pairs of a thread and an address that look_for_end() has seen this thread access.
     std::set<std::pair<const Thread*, const char*>> seen_;
     std::vector<Record> records_;
 };

@@ -7,7 +7,8 @@
 
 namespace emu {
 
-// Copies the words or bytes `first`, `first + step`, and so on.
+// Copies every `step`-th word, beginning with word number `first`. Copies bytes instead of words if the
+// memory is not aligned to words.
 inline void copy_part(void* to, const void* from, size_t bytes, size_t first, size_t step) {
     auto all = [&](auto unit) {
         using Unit = decltype(unit);
@@ -136,8 +137,8 @@ pipeline<kScope> make_pipeline(const Group& group, pipeline_shared_state<kScope,
 template <unsigned kPrior, thread_scope kScope>
 void pipeline_consumer_wait_prior(pipeline<kScope>& pipe) { pipe.consumer_wait(); }
 
-// Copies `bytes` bytes at once. So the last parameter, a barrier or a pipeline, needs no information about
-// the copy.
+// Copies `bytes` bytes at once. So the last argument, the barrier or pipeline at which threads later wait for
+// the copy, is not needed.
 template <class Size, class Sync>
 void memcpy_async(void* to, const void* from, Size bytes, Sync&) { emu::copy_part(to, from, bytes, 0, 1); }
 template <class Group, class Size, class Sync>

@@ -59,8 +59,8 @@ class lane_group {
     unsigned match_any(T value, emu::CallSite from = EMU_HERE) const {
         return by_rank(lanes_with(value, from));
     }
-    // Returns the lanes of this group that pass an equal value, with one bit for each lane. CUDA has no such
-    // function.
+    // Returns the lanes of this group that pass the calling lane's value, with one bit for each lane. CUDA
+    // has no such function.
     template <class T>
     unsigned lanes_with(T value, emu::CallSite from) const {
         return __match_any_sync(mask_, value, from);

@@ -105,8 +105,8 @@ EMU_OWN inline T& shared_variable() {
 template <class T>
 EMU_OWN inline T (&dynamic_shared()) [] { return *reinterpret_cast<T(*)[]>(current->block->dynamic_shared); }
 
-// Ends the current CUDA thread, which has returned from its kernel. The call returns as the next CUDA thread,
-// if the emulator starts a thread on this stack.
+// Ends the current CUDA thread, which has returned from its kernel. If the emulator then starts another CUDA
+// thread on this stack, the call returns in the new thread.
 EMU_API void finish_thread();
 
 // True if a function takes a parameter of type T as a pointer to an object of the caller. The platform's C++

@@ -163,7 +163,7 @@ EMU_CONVERSION(double, double, uint, unsigned)
 EMU_CONVERSION(double, double, ll, long long)
 EMU_CONVERSION(double, double, ull, unsigned long long)
 #undef EMU_CONVERSION
-// A long double holds each of the integers and each number of type double exactly.
+// A long double can represent each integer of these types, and each number of type double, exactly.
 #define EMU_NEAREST(from, From, to, To)                                                                                     \
     inline To __##from##2##to##_rn(From x) { return static_cast<To>(x); }                                                   \
     EMU_DIRECTED(from, From, to, To, rd, true, false)                                                                       \

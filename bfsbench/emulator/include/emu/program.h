@@ -82,8 +82,8 @@ __attribute__((noinline)) EMU_INNER void launch_self(const char* name, unsigned 
     launch_program_kernel(kernel, launch->shape, arguments, sizes, sizeof...(Parameters), EMU_SITE, launch->from);
 }
 
-// malloc and free for kernels. The emulator checks accesses to this memory as it checks accesses to memory
-// from cudaMalloc.
+// These functions implement malloc and free for kernels. The emulator checks accesses to this memory as it
+// checks accesses to memory from cudaMalloc.
 EMU_API void* device_malloc(size_t bytes);
 EMU_API bool device_free(void* place);
 // Frees memory that host and device share (managed memory). Returns false if `place` is not managed memory.

@@ -138,7 +138,8 @@ inline To converted(From a) {
     return static_cast<To>(a);
 }
 
-// PTX's shuffle. `bounds` has the last lane of a segment in its low bits, and the segment's mask in bits 8 to
+// Implements PTX's shuffle instruction. `bounds` has the last lane of a segment in its low bits, and the
+// segment's mask in bits 8 to
 // 12. `found` tells whether the source lane is in the segment.
 enum class Shuffle { up, down, bfly, idx };
 inline uint32_t shuffled(Shuffle mode, uint32_t value, uint32_t by, uint32_t bounds, uint32_t mask, bool& found, CallSite from = EMU_HERE) {

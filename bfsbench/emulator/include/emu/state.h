@@ -1,6 +1,6 @@
-// The state of a CUDA thread and of its block that kernels can read. Also the functions that may interrupt a
-// CUDA thread. The runtime library derives its classes Fiber (a CUDA thread) and ResidentBlock (a running
-// block) from the structs Thread and Block.
+// Declares the state of a CUDA thread and of its block that kernels can read, and the functions that may
+// interrupt a CUDA thread. The runtime library derives its classes Fiber (a CUDA thread) and ResidentBlock (a
+// running block) from the structs Thread and Block.
 #pragma once
 
 #include <cstddef>

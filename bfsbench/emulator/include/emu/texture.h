@@ -49,8 +49,8 @@ constexpr size_t surface_bytes() {
     X(tex1DLayered, 1, true, (float x, int layer), layer, x)            \
     X(tex2DLayered, 2, true, (float x, float y, int layer), layer, x, y)
 
-// EMU_READ defines one of CUDA's functions that read. The function has two forms: it returns the value, or it
-// stores the value at a pointer.
+// EMU_READ defines one of CUDA's functions that read textures, in two forms: one returns the value, and the
+// other stores the value at a pointer.
 #define EMU_LIST(...) __VA_ARGS__
 #define EMU_READ(name, parameters, read)                                                                \
     template <class T>                                                                                  \

@@ -66,8 +66,8 @@ inline cudaError_t bind_array(const textureReference& reference, cudaArray_const
 
 }  // namespace emu
 
-// CUDA's functions that bind have two forms: the older form takes pointers, and the newer form takes
-// references and may omit the format.
+// CUDA's functions that bind a texture reference have two forms: the older form takes pointers, and the newer
+// form takes references and may omit the format.
 inline cudaError_t cudaBindTexture(size_t* offset, const textureReference* reference, const void* place, const cudaChannelFormatDesc* format, size_t bytes = ~0u) {
     return emu::bind_linear(offset, *reference, place, *format, bytes);
 }

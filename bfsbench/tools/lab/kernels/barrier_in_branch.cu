@@ -1,5 +1,6 @@
-// Push with a queue per block (Springer, section 3.6 and Fig. 14). In every round a block takes as many vertices as it
-// has threads, and then empties its queue into the next frontier. The last round has fewer vertices than threads.
+// Push with one queue per block (Springer, "Breadth-first Search in CUDA", section 3.6, Fig. 14). In every round a
+// block takes as many vertices as it has threads, and then empties its queue into the next frontier. In the last round,
+// some threads get no vertex.
 #include "graph.cuh"
 
 #define CAPACITY 64

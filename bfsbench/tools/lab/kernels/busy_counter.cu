@@ -1,5 +1,5 @@
-// Push with a queue (PMPP ch. 15, Fig. 15.12). The levels are right. But every discovered vertex costs an atomic addition
-// to one word in global memory, for which all threads of the device compete.
+// Push with a queue (the textbook PMPP, Fig. 15.12). The levels are right. But every discovered vertex costs an atomic
+// addition to one word in global memory, for which all threads of the device compete.
 #include "graph.cuh"
 
 extern "C" __global__ void busy_counter(const offset_t *row_offsets, const int *column_indices, int *levels,

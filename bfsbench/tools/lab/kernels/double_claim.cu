@@ -1,5 +1,6 @@
-// Push with a queue (PMPP ch. 15, Fig. 15.12). A vertex must enter the next frontier once, whichever of its
-// neighbours finds it. Here it may enter several times, and the queue has room for each vertex once.
+// Push with a queue (the textbook PMPP, Fig. 15.12). Each vertex must enter the next frontier only once, even if
+// several neighbours find it. In this kernel it may enter several times, although the queue has room for each vertex
+// only once.
 #include "graph.cuh"
 
 extern "C" __global__ void double_claim(const offset_t *row_offsets, const int *column_indices, int *levels,

@@ -1,5 +1,5 @@
-// Push with a private queue per block (Springer, section 3.6 and Fig. 14; PMPP ch. 15, Fig. 15.14). The queue in shared
-// memory has CAPACITY entries. A block of a graph with hubs discovers more.
+// Push with a private queue per block (Springer, "Breadth-first Search in CUDA", Fig. 14; the textbook PMPP, Fig.
+// 15.14). The queue in shared memory has CAPACITY entries. In a graph with hubs, a block discovers more vertices.
 #include "graph.cuh"
 
 #define CAPACITY 32

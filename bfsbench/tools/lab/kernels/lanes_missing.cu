@@ -1,5 +1,6 @@
-// Push with a warp per vertex (Springer, section 3.5 and Fig. 13). Lane 0 reads where the row begins and ends, and passes
-// both to the other lanes by a shuffle. Then the 32 lanes share the neighbours.
+// Push with one warp per vertex (Springer, "Breadth-first Search in CUDA", section 3.5, Fig. 13). Lane 0 reads where
+// the vertex's row begins and ends, and passes both numbers to the other lanes by shuffles. Then the 32 lanes share the
+// neighbours.
 #include "graph.cuh"
 
 #define LANES 0x0000ffffu
@@ -19,8 +20,8 @@ extern "C" __global__ void lanes_missing(const offset_t *row_offsets, const int 
         for (offset_t e = begin + lane; e < end; e += 32) {
             const int neighbour = column_indices[e];
             if (levels[neighbour] != UNREACHED) continue;
-            levels[neighbour] = level + 1;  // benign race: all writers store the same value
-            *progress = level + 1;          // benign race: all write the same
+            levels[neighbour] = level + 1;  // benign race: all threads write the same value
+            *progress = level + 1;          // benign race: all threads write the same value
         }
     }
 }

@@ -1,5 +1,5 @@
-// Push with a thread per vertex (Springer, Fig. 11; PMPP ch. 15, Fig. 15.6). The levels are right. In a graph with a hub
-// one thread visits all of its neighbours, and everything else waits for it.
+// Push with one thread per vertex (Springer, "Breadth-first Search in CUDA", Fig. 11; the textbook PMPP, Fig. 15.6).
+// The levels are right. But one thread visits all neighbours of a hub, and all other threads wait for it.
 #include "graph.cuh"
 
 extern "C" __global__ void lonely_hub(const offset_t *row_offsets, const int *column_indices, int num_vertices,
@@ -9,8 +9,8 @@ extern "C" __global__ void lonely_hub(const offset_t *row_offsets, const int *co
         for (offset_t e = row_offsets[v]; e < row_offsets[v + 1]; ++e) {
             const int neighbour = column_indices[e];
             if (levels[neighbour] != UNREACHED) continue;
-            levels[neighbour] = level + 1;  // benign race: all writers store the same value
-            *progress = level + 1;          // benign race: all write the same
+            levels[neighbour] = level + 1;  // benign race: all threads write the same value
+            *progress = level + 1;          // benign race: all threads write the same value
         }
     }
 }

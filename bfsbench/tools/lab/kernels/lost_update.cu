@@ -1,5 +1,5 @@
-// Push with a queue (PMPP ch. 15, Fig. 15.12). Each thread takes a vertex of the frontier, claims its unreached
-// neighbours and appends them to the next frontier. Some of them never arrive there.
+// Push with a queue (the textbook PMPP, Fig. 15.12). Each thread takes a vertex of the frontier, claims its unreached
+// neighbours and appends them to the next frontier. But some of these neighbours are missing from the next frontier.
 #include "graph.cuh"
 
 extern "C" __global__ void lost_update(const offset_t *row_offsets, const int *column_indices, int *levels,

@@ -1,5 +1,5 @@
-// Push with a private queue per block (PMPP ch. 15, Fig. 15.14). A block collects its discoveries in shared memory,
-// reserves room in the next frontier by one atomic, and copies them there.
+// Push with a private queue per block (the textbook PMPP, Fig. 15.14). A block collects the vertices that it discovers
+// in shared memory. Then it reserves room in the next frontier by one atomic addition, and copies them there.
 #include "graph.cuh"
 
 #define CAPACITY 64

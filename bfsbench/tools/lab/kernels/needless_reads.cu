@@ -1,5 +1,5 @@
-// Pull (PMPP ch. 15, Fig. 15.8). A thread whose vertex is unreached looks for an in-neighbour at the current level. The
-// levels are right, but the kernel reads several times as much of the graph as it needs.
+// Pull (the textbook PMPP, Fig. 15.8). A thread with an unreached vertex looks for an in-neighbour at the current
+// level. The levels are right, but the kernel reads several times as much of the graph as it needs.
 #include "graph.cuh"
 
 extern "C" __global__ void needless_reads(const offset_t *column_offsets, const int *row_indices, int num_vertices,
@@ -10,7 +10,7 @@ extern "C" __global__ void needless_reads(const offset_t *column_offsets, const 
         for (offset_t e = column_offsets[v]; e < column_offsets[v + 1]; ++e)
             if (levels[row_indices[e]] == level) found = true;
         if (!found) continue;
-        levels[v] = level + 1;  // benign race: neither value equals the level that others compare with
-        *progress = level + 1;  // benign race: all write the same
+        levels[v] = level + 1;  // benign race: neither value equals the level that other threads look for
+        *progress = level + 1;  // benign race: all threads write the same value
     }
 }

@@ -1,5 +1,6 @@
-// Push with a warp per vertex (Springer, section 3.5 and Fig. 13). The lanes share the neighbours of a vertex evenly,
-// and the levels are right. But the warp reads the row in an order that wastes most of the bytes it fetches.
+// Push with one warp per vertex (Springer, "Breadth-first Search in CUDA", section 3.5, Fig. 13). The lanes share the
+// neighbours of a vertex evenly, and the levels are right. But the warp reads the row in an order that wastes most of
+// the bytes that it fetches.
 #include "graph.cuh"
 
 extern "C" __global__ void uncoalesced(const offset_t *row_offsets, const int *column_indices, int num_vertices,
@@ -12,8 +13,8 @@ extern "C" __global__ void uncoalesced(const offset_t *row_offsets, const int *c
         for (offset_t e = begin + lane * share; e < min(end, begin + (lane + 1) * share); ++e) {
             const int neighbour = column_indices[e];
             if (levels[neighbour] != UNREACHED) continue;
-            levels[neighbour] = level + 1;  // benign race: all writers store the same value
-            *progress = level + 1;          // benign race: all write the same
+            levels[neighbour] = level + 1;  // benign race: all threads write the same value
+            *progress = level + 1;          // benign race: all threads write the same value
         }
     }
 }
