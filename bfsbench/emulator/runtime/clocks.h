@@ -62,7 +62,8 @@ struct Knowledge {
     // Maps a warp to the clocks of its lanes. All accesses of a lane up to its clock happen before the
     // thread's next access.
     std::map<uint32_t, Lanes> warps;
-    // Numbers of grids. All accesses of these grids happen before the thread's next access.
+    // The ids of grids. In the order of the memory model, all accesses of these grids happen before the thread's
+    // next access.
     std::set<uint32_t> grids;
 };
 using Known = std::shared_ptr<const Knowledge>;

@@ -147,8 +147,9 @@ class Counting {
         block.lockstep->meet();
     }
 
-    // Prepares memory for other threads. Restores the newest values where the current thread has loaded old
-    // values, and moves the thread's latest store to the store buffer.
+    // Prepares memory for other threads. While a thread loads values that are older than the newest ones, the
+    // emulator keeps these old values in memory. This function puts the newest values back, and moves the
+    // thread's latest store to the store buffer.
     void leave_thread() {
         if (views_.changes.put_aside) leave_memory_alone();
     }

@@ -239,14 +239,15 @@ extern __thread Watch* watching __attribute__((tls_model("initial-exec")));
 // does not check accesses.
 extern __thread int64_t steps_left __attribute__((tls_model("initial-exec")));
 
-// Checks a read by a short path, and returns false if the read needs the full check. The short path needs
-// these conditions:
-// 1. The read begins at a whole word of the buffer or variable that its instruction accessed last.
-// 2. All bytes of the words have been written. No write near them came after the latest grid barrier, host launch
-//    or tail launch, and none belongs to an operation of another stream that may run beside this launch.
-// 3. For each word, the first recorded read came before that launch or barrier, or the thread itself made
-// this read since its last synchronisation. This condition is not needed if the thread has not synchronised
-// with other threads.
+// Checks a read quickly. Returns false if the read needs the full check. The quick check needs these
+// conditions:
+// 1. The read begins at the start of a word, in the buffer or variable that the same instruction accessed last time.
+// 2. All bytes of the words that it reads have been written. No write near them came after the latest grid barrier,
+//    host launch or tail launch, and none belongs to an operation of another stream that may run beside this
+//    launch.
+// 3. For each word, the first recorded read came before that launch or barrier, or the thread itself made this read
+//    since its last synchronisation. This condition is not needed if the thread has not synchronised with other
+//    threads.
 // 4. The thread has accessed memory since its last synchronisation and since that launch or barrier, and it need
 //    not let other threads run now.
 // The function is inlined, so that the caller saves no registers.

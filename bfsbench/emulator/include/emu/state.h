@@ -127,8 +127,8 @@ EMU_INNER inline void require_aligned(const void* address, size_t bytes, Act act
 
 // note() reports a plain access that an emulator function such as __ldg makes for the kernel. note_ordered()
 // and note_atomic() report accesses with a scope and an order. Without EMU_WATCH, these functions report
-// nothing. note_atomic() then only lets other CUDA threads run, as does note_ordered() if the scope is not
-// `none`.
+// nothing. Then note_atomic() does nothing but let other CUDA threads run. note_ordered() does the same if the scope
+// is not `none`, and note() does nothing.
 EMU_INNER inline void note([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes, [[maybe_unused]] Act act,
                  [[maybe_unused]] const void* site) {
 #ifdef EMU_WATCH
