@@ -1,5 +1,5 @@
-// cpu_floyd_warshall: the Floyd-Warshall algorithm (CSE 6230) on all cores, in tiles that fit the cache
-// (Venkataraman, Sahni and Mukhopadhyaya, "A blocked all-pairs shortest-paths algorithm", 2003).
+// cpu_floyd_warshall: the Floyd-Warshall algorithm (course paper CSE 6230) on all cores, in tiles that fit
+// the cache (Venkataraman, Sahni and Mukhopadhyaya, "A blocked all-pairs shortest-paths algorithm", 2003).
 //
 // Round k allows paths through kTile more vertices. First it finishes the tile k on the diagonal of the
 // distance matrix. Second, it finishes the other tiles in the row and the column of this tile. Third, it

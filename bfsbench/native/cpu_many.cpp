@@ -68,7 +68,7 @@ struct Arguments {
     void* rows;       // for each thread, three arrays with one row of `bits` bits per vertex
     int32_t* queues;  // for each thread, two arrays int32[num_vertices]
     uint8_t* states;  // for each thread, uint8[num_vertices]
-    // Measures[num_sources]. The caller has filled it with zeros.
+    // Measures[num_sources], for the results. The caller has filled the array with zeros.
     Measures* measures;
     // Null, or int32[num_vertices][num_vertices]. Row s receives the distances from vertex s, if s is a source.
     // The caller has filled the array with the value for unreached vertices.

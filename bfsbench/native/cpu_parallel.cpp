@@ -10,10 +10,11 @@
 // a search writes the array of levels once, in order, when it ends. If a mark does not hold the level (a deep mark),
 // the level was written when the vertex was found.
 //
-// A thread claims a vertex by reading and writing its mark without a locked instruction. So two threads may both
-// claim a vertex, queue it and expand it. This costs time but changes no level. A thread never claims a vertex
-// twice, so its queue never has more than num_vertices vertices. A further entry of the queue takes stores of
-// neighbours that are not claimed. Marks that several threads may access at a time need relaxed atomic operations.
+// A thread claims a vertex by reading and writing its mark without a locked instruction. So two threads may
+// both claim a vertex, queue it and expand it. This costs time but changes no level. A thread never claims a
+// vertex twice, so its queue never has more than num_vertices vertices. The queue has one further entry,
+// because a thread stores each neighbour after the queue's last vertex, and keeps it there only if it claims
+// the neighbour. Marks that several threads may access at a time need relaxed atomic operations.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>

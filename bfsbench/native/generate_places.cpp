@@ -65,8 +65,8 @@ class Cells {
     std::vector<int64_t> starts_;
 };
 
-// The web hosts of a generated crawl. Each range of `span` page ids belongs to two hosts. The second host begins at
-// a random id of the range. If that is the first id, there is only one host.
+// The web hosts of a generated crawl. Each range of `span` page ids belongs to two hosts. The second host
+// begins at a random id of the range. If that is the first id of the range, the range has only one host.
 struct Hosts {
     int64_t vertices, span;
     Stream splits;
@@ -95,10 +95,10 @@ int generate_geometric(int64_t vertices, int64_t side, int64_t radius, uint64_t 
     });
 }
 
-// Generates the links of a web crawl. The number of links of a page is skewed, with a mean of about `degree`. With
-// chance `near`, a link goes to a page of the linking page's host, mostly to a close page. Otherwise, with chance
-// `hubs`, the link goes to a hub. Hubs are the first pages of spans of `span` consecutive ids, and spans with low
-// ids are chosen most often. All other links go to any page.
+// Generates the links of a web crawl. The number of links of a page is skewed, with a mean of about `degree`.
+// With chance `near`, a link goes to a page of the linking page's host, mostly to a page with a close id.
+// Otherwise, with chance `hubs`, the link goes to a hub. Hubs are the first pages of spans of `span`
+// consecutive ids, and spans with low ids are chosen most often. All other links go to any page.
 int generate_crawl(int64_t vertices, int64_t degree, int64_t span, Chance near, Chance hubs, uint64_t seed, int threads,
                    Allocate allocate) {
     return guarded([&] {

@@ -263,9 +263,10 @@ Error adjacency_line(const char*& p, const char* end, const Layout& layout, int3
 
 extern "C" {
 
-// Parses the lines "[tag] u v [numbers]" of an edge list, up to the first faulty line. The arrays must have n
-// / 4 + 1 elements for a block of n bytes, because the block has at most this number of pairs of ids. Each
-// pair has one weight. `weights` is used only if layout->weighted is set. *out must be zero on entry.
+// Parses the lines "[tag] u v [numbers]" of an edge list, up to the first faulty line. For a block
+// of n bytes, the arrays must have 1 + n/4 elements, because the block has at most this number of pairs of
+// ids. Each pair has one weight. `weights` is used only if layout->weighted is set. *out must be zero on
+// entry.
 void parse_edges_int32(const char* text, int64_t size, const Layout* layout, int32_t* sources, int32_t* targets,
                        int32_t* weights, Outcome* out) {
     parse_edges(text, size, *layout, sources, targets, weights, *out);

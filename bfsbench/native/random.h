@@ -1,7 +1,7 @@
-// Random numbers by position. The random numbers of item i, such as edge i, depend only on the seed, the purpose of
-// the numbers and i. So any thread can generate any part of a graph, and the graph is equal on every machine. All
-// arithmetic is on integers. SplitMix64 mixes the bits (Steele, Lea and Flood, "Fast splittable pseudorandom number
-// generators", OOPSLA 2014).
+// Generates the random numbers of graph generators. The random numbers of item i, such as edge i, depend only
+// on the seed, the purpose of the numbers and i. So any thread can generate any part of a graph, and the
+// graph is equal on every machine. All arithmetic is on integers. SplitMix64 mixes the bits (Steele, Lea and
+// Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
 #pragma once
 
 #include <cstdint>

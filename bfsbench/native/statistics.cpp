@@ -96,7 +96,8 @@ private:
         return end;
     }
 
-    // Returns bits for the vertices of word w that have not been seen and have a neighbour in the level.
+    // Returns a bit for each of the 64 vertices of bitmap word w. The bit is set if the vertex has not been
+    // seen and has a neighbour in the level.
     uint64_t touched(int64_t w) const {
         uint64_t found = 0;
         for (uint64_t rest = ~scratch.seen[w]; rest; rest &= rest - 1) {

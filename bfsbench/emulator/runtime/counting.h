@@ -51,7 +51,7 @@ struct Count {
     // word.
     uint64_t collisions;
     uint64_t most_collisions;   // largest number of collisions in one execution
-    uint64_t hottest;           // over all warps: largest number of executions that update one word
+    uint64_t hottest;           // largest number of executions, over all warps, that update one word
 };
 
 // One phase of one launch: the shape of the launch, and the accesses of the warp that took longest. The class

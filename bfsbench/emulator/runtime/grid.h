@@ -22,7 +22,7 @@ struct ChildLaunch {
     const Kernel* kernel;
     void (*entry)();
     LaunchShape shape;
-    std::vector<std::vector<char>> values;  // by argument: the bytes of its value
+    std::vector<std::vector<char>> values;  // for each argument, the bytes of its value
 
     // Members for the race detector: the accesses that happen before the launch, and the numbers of the
     // launching thread's grid and block.

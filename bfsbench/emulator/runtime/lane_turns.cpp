@@ -29,7 +29,7 @@ void fetch_turn(const ResidentBlock& block, Turn turn) {
     if (!turn.goes_on() && !lockstep.awaits_stores(turn.rank())) return;
     const Fiber& fiber = block.fibers[turn.rank()];
     if (fiber.has_returned) return;
-    constexpr size_t kLine = 64, kMost = 4 * kLine;  // the processor's own prefetcher fetches longer copies
+    constexpr size_t kLine = 64, kMost = 4 * kLine;  // the processor itself prefetches the rest of a longer copy
     for (size_t at = 0; at < kMost; at += kLine) prefetch(fiber.kept.place + at);
 }
 

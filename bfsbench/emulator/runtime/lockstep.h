@@ -45,7 +45,7 @@ struct Group {
 // recent accesses. Lockstep creates one object per warp of a block.
 struct WarpRun {
     unsigned traced;    // lanes that have recorded operations which the warp has not performed
-    unsigned waiting;   // lanes that wait at an access or barrier that has left their trace
+    unsigned waiting;   // lanes whose next operation was taken from their trace, but not yet performed
     unsigned together;  // lanes that run together, at one place of the kernel
     unsigned awaits;    // lanes that run again when their traces are empty
     unsigned put_off;   // lanes with delayed stores

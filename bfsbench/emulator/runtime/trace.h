@@ -63,7 +63,7 @@ struct Op {
     unsigned bytes;
     Kind kind;
     bool plain;  // true for an ordinary load, which may return an old value
-    bool waits;  // true if lanes wait at this load, because its earlier executions came too early
+    bool waits;  // true if lanes wait at this load, because they often executed it too early
 };
 
 // An operation that a lane has executed: the number of its Op, and the accessed address. Traces hold entries.

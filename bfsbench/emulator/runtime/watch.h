@@ -53,7 +53,7 @@ struct Finding {
     const char* kernel;
     std::string waits;  // for a deadlock: where all threads of the block wait
     const char* name = nullptr;  // name of the variable that contains the address; null if unknown
-    Origin origin{};             // allocation of the buffer
+    Origin origin{};             // where the host has allocated the buffer
     unsigned width = 0;          // number of bytes of the access; 0 if unknown
 };
 struct Record {

@@ -100,7 +100,7 @@ class Worker {
     unsigned at_grid_barrier_ = 0;  // number of blocks of this worker that wait at the grid barrier
     ResidentBlock* running_ = nullptr;
     size_t last_ = 0;        // index in resident_ of the block that ran last
-    bool gave_way_ = false;  // true if the last block was left although it could continue
+    bool gave_way_ = false;  // true if the worker has left a block that could continue
     std::vector<std::unique_ptr<ResidentBlock>> spare_;
 };
 
