@@ -1,6 +1,6 @@
-// cpu_queue: sequential breadth-first search with a FIFO queue (Algorithm 1 of Springer's paper on
-// breadth-first search with CUDA). The queue is an array that holds every reached vertex once, in order of
-// discovery. It has num_vertices elements, so it needs no test for overflow.
+// cpu_queue: sequential breadth-first search with a FIFO queue (Springer, "Breadth-first Search in CUDA",
+// Algorithm 1). The queue is an array that holds every reached vertex once, in order of discovery. It has
+// num_vertices elements, so it needs no test for overflow.
 #include <cstdint>
 
 namespace {

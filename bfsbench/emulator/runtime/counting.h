@@ -147,9 +147,8 @@ class Counting {
         block.lockstep->meet();
     }
 
-    // Prepares memory for other threads. While a thread loads values that are older than the newest ones, the
-    // emulator keeps these old values in memory. This function puts the newest values back, and moves the
-    // thread's latest store to the store buffer.
+    // Prepares memory for other threads: restores the newest values where the current thread has loaded old
+    // values, and moves the thread's latest store to the store buffer.
     void leave_thread() {
         if (views_.changes.put_aside) leave_memory_alone();
     }
@@ -213,8 +212,9 @@ class Counting {
         uint64_t loads = 0, overtaken = 0;
         bool waits = false;
         // Members for a store instruction. `put_off` counts the stores that the emulator delayed, so that the
-        // thread need not wait for its warp. `before_loads` counts the delayed stores after which the thread
-        // came to a load first. The thread has to wait at this load, so the delay was of no use.
+        // thread need not wait for its warp. `before_loads` counts how often the thread's latest store, from
+        // this instruction, was still delayed when the thread came to a load. The thread has to wait at this
+        // load, so the delay was of no use.
         uint64_t put_off = 0, before_loads = 0;
         bool is_before_loads() const { return before_loads > kSomeStores && 2 * before_loads > put_off; }
         static constexpr uint64_t kSomeStores = 32;
@@ -247,8 +247,8 @@ class Counting {
     bool count_plain(const ResidentBlock& block, WarpRun& warp, unsigned lanes, const Op& op, Site& site);
     void gather(Execution& execution, Site& site);
     void fetch_words(const Execution& execution, const Site& site) const;
-    // Counts one execution of an instruction by a warp. Returns whether any lane accesses a sector that the
-    // warp has not accessed recently.
+    // Counts one execution of an instruction by a warp. Returns whether any lane accesses a sector of global
+    // memory that the warp has not accessed recently.
     bool count_lanes(const Execution& execution, Site& site, Count& count);
     static constexpr size_t kSector = 32;
     static constexpr unsigned kMostSectors = kWarpSize * (4095 / kSector + 2);

@@ -89,8 +89,8 @@ Counting::Site& Counting::find_site(unsigned op) {
     return different;
 }
 
-// Counts a memory access or barrier of `lanes`. Lanes that access different buffers through one pointer count
-// as a request to each buffer.
+// Counts a memory access or barrier of `lanes`. If the lanes access different buffers, each buffer counts as
+// a separate request.
 void Counting::count_group(ResidentBlock& block, unsigned index, unsigned lanes) {
     WarpRun& warp = block.lockstep->warp(index);
     Entry entry = warp.now[__builtin_ctz(lanes)];
@@ -158,7 +158,7 @@ bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned l
             sectors[number++] = static_cast<uint32_t>(offset / kSector);
         });
         // If the region begins inside a sector, near() may miss a store to the last bytes that a lane loads.
-        // So the exact test in count_overtaken() is made.
+        // So count_overtaken() makes an exact test.
         old |= stores && reinterpret_cast<uintptr_t>(begin) % kSector;
     }
     if (beside >> 63 || crosses >= kSector) return false;
@@ -318,8 +318,8 @@ bool Counting::near_stores(const Site& site, const uint32_t* sectors, unsigned n
 }
 
 // Counts loads that may have read an old value. The emulator lets a lane run ahead of its warp, so the lane
-// reads memory before the warp's turn to perform the load. A load is counted if another thread stored to the
-// word in between. If this happens often at an instruction, lanes wait there for their warp from then on.
+// reads memory before its warp performs the load. A load is counted if another thread stored to the word in
+// between. If this happens often at an instruction, lanes wait there for their warp from then on.
 void Counting::count_overtaken(const WarpRun& warp, unsigned lanes, const Op& op, Site& site) {
     constexpr uint64_t kOneIn = 64;
     each_lane(lanes, [&](unsigned lane) {
@@ -371,10 +371,10 @@ void Counting::count_collisions(const Execution& execution, Site& site, Count& c
 }
 
 // Counts passes through shared memory for one access of a warp. In a pass, each bank serves one word to all
-// lanes that want this word. Each atomic on a word needs a pass of its own, unless the compiler would add up
-// the lanes' numbers first. An access to 8 bytes needs a pass for each half of the warp, and an access to 16
-// bytes a pass for each quarter. An atomic on 8 bytes is a loop of compare-and-swap that lanes leave one by
-// one. So each lane needs a pass, but there are no bank conflicts.
+// lanes that access this word. Each atomic on a word needs a pass of its own, unless the compiler would add
+// up the lanes' numbers first. An access to 8 bytes needs a pass for each half of the warp, and an access to
+// 16 bytes a pass for each quarter. An atomic on 8 bytes is a loop of compare-and-swap that lanes leave one
+// by one. So each lane needs a pass, but there are no bank conflicts.
 void Counting::count_banks(const Execution& execution, const Site& site, Count& count) {
     const Op& op = *execution.op;
     if (op.kind == Kind::update && op.bytes == 2 * kWord) {

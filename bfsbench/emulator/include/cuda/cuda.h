@@ -5,5 +5,6 @@
 #include "emu/qualifiers.h"
 #include "emu/runtime_api.h"
 #endif
-// The only name of the driver API. Some programs compare results of the runtime API with it.
+// The only name of CUDA's driver API that the emulator defines. Some programs compare results of the runtime
+// API with it.
 enum { CUDA_SUCCESS = 0 };
