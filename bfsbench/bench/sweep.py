@@ -117,6 +117,8 @@ class Output:
             return ""
         if is_outdated(row, point):
             return "of older code"
+        if row["status"] != "ok":  # a row that this run has made has no samples then
+            return ""
         samples = row["search_ms_samples"].count(";") + 1
         wants_more = self._most_to_decide > samples and UNDECIDED in row["warnings"]
         return "undecided" if wants_more else ""
@@ -155,8 +157,11 @@ class Output:
             self._profiles.read_again()
             self._profiles.keep_only(lambda row: taken.get(_named_today(row)) in (None, row["taken_at"]))
         self._results.read_again()
-        # A sweep of a small graph may replace a row within a second, so taken_at alone is not enough.
-        telling = itemgetter("code", "taken_at", "search_ms_samples")
+
+        def telling(row: Mapping[str, str]) -> tuple[str, ...]:
+            # A sweep of a small graph may replace a row within a second, so taken_at alone is not enough.
+            return tuple(row.get(column, "") for column in ("code", "taken_at", "search_ms_samples"))
+
         written = {name: telling(row) for name, row in latest.items()}
         self._results.keep_only(lambda row: written.get(_identity(row)) in (None, telling(row)))
         return read

@@ -436,6 +436,23 @@ def test_a_sweep_whose_time_is_over_says_how_to_continue(
     assert len(read_rows(tmp_path / "r.csv")) == 4
 
 
+def test_two_sweeps_of_one_experiment_may_share_a_point_that_fails(tmp_path: Path) -> None:
+    sweeps = "".join(f'[[sweeps]]\nvariants = ["{names}"]\n' for names in ("raises", 'raises", "push'))
+    text = f'title = "t"\npaper = "p"\n[[graphs]]\nname = "{LATTICE}"\nlabel = "lattice"\n{sweeps}'
+    (tmp_path / "mine.toml").write_text(text)
+    bfsbench_with(FAULTY, "reproduce", "mine.toml", "--backend", "cpu", "--out", "out", cwd=tmp_path, check=1)
+    rows = read_rows(tmp_path / "out" / "mine.csv")
+    assert [row["status"] for row in rows] == ["error", "ok"]
+
+
+def test_a_point_of_older_code_that_fails_again_has_one_row(tmp_path: Path) -> None:
+    words = ("--dataset", LATTICE, "--variant", "raises")
+    (old,) = measured_faulty(*words, cwd=tmp_path)
+    change(tmp_path / "r.csv", {"raises": {"code": "0" * len(old["code"])}})
+    (new,) = measured_faulty(*words, "--resume", cwd=tmp_path)
+    assert new["status"] == "error" and new["code"] == old["code"] != ""
+
+
 def test_resuming_says_which_rows_are_replaced(tmp_path: Path) -> None:
     words = ("--dataset", LATTICE, "--variant", "cpu_queue,cpu_parallel", "--until-decided")
     changes = {"cpu_queue": {"code": "0" * 16}, "cpu_parallel": {"warnings": "undecided: take more samples"}}
