@@ -17,8 +17,9 @@ _AGAIN_S = 0.02
 
 
 def _end(_number: int, _frame: FrameType | None) -> Never:
-    """Print one line instead of a traceback, and exit with code 130. This function handles an interrupt that
-    comes before the command line can handle it."""
+    """Handle an interrupt that comes before the command line can handle it: print one line instead of a
+    traceback, and exit with code 130.
+    """
     os.write(2, b"bfsbench: interrupted\n")
     os._exit(130)
 

@@ -316,12 +316,12 @@ def _solve(
 def _spelt(
     given: Mapping[str, Any], variants: Iterable[type[Variant]], function: Callable[..., object]
 ) -> dict[str, Any]:
-    """Return the values of knobs, by the names of the knobs as the variants spell them. For example, ``w_sz``
-    becomes ``W_SZ``.
+    """Return the given values of knobs, with the names of the knobs spelt as the variants spell them. For
+    example, ``w_sz`` becomes ``W_SZ``.
 
     ``given`` contains the keyword arguments of the public function ``function``. Raises UsageError for a name
-    that is not a knob of any variant. The message suggests a knob of these variants or an argument of
-    ``function``.
+    that is not a knob of any variant. The message suggests a similar name, of a knob of ``variants`` or of an
+    argument of ``function``.
     """
     names = {knob.name.lower(): knob.name for variant in variants for knob in variant.knobs}
     others = {knob.name.lower() for variant in all_variants().values() for knob in variant.knobs}
@@ -525,7 +525,7 @@ def _kept(graph: Graph) -> GraphName:
     loaded.
 
     The file stores the arcs, the weights and the names of vertices. It does not store the original ids of
-    vertices. Raises UsageError if the graph that is read back differs.
+    vertices. Raises UsageError if the graph in the written file differs from ``graph``.
     """
     plain = re.sub(r"[^A-Za-z0-9_.+-]+", "_", graph.name) or "graph"
     contents = sha256(graph.checksum.encode())

@@ -236,9 +236,9 @@ class Device(Protocol):
         """
 
     def tracing(self) -> AbstractContextManager[Callable[[], KernelTimes]]:
-        """Returns a context manager that records all kernels that run in its ``with`` block. Its value is a
-        function that waits for the device, and returns the times of the kernels that have run since its last
-        call.
+        """Returns a context manager that records all kernels that run in its ``with`` block. The ``with``
+        statement gets a function, which waits for the device, and returns the times of the kernels that have
+        run since its last call.
 
         Afterwards launches may be slower. Raises DeviceError if the device has no tracer or if the tracer
         fails, and ToolchainError if a package is missing.

@@ -492,8 +492,9 @@ class CudaDevice:
         return CudaBuffer(array.size, array.dtype, self, array)
 
     def allocate(self, size: int) -> Memory:
-        """Allocate ``size`` bytes of device memory. They are freed at the latest when the device is closed.
-        Raises DeviceOutOfMemoryError if they do not fit the device."""
+        """Allocate ``size`` bytes of device memory. The memory is freed when the device is closed, if not
+        before. Raises DeviceOutOfMemoryError if the device has too little free memory.
+        """
         memory = Memory(size)
         self._memory.add(memory)
         return memory

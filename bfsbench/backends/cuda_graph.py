@@ -20,7 +20,8 @@ capture."""
 
 class CudaGraph:
     """A CUDA graph of kernel launches. Calling the object launches the graph asynchronously. ``destroy``
-    frees the graph, at the latest when the object is deleted."""
+    frees the graph. Deleting the object also frees it.
+    """
 
     def __init__(self, launch_all: Callable[[], None], stream: int) -> None:
         """Capture the launches that ``launch_all`` issues on a stream. The kernels do not run.

@@ -75,7 +75,7 @@ _GRACE_S = 1.0
 
 
 def _stop(child: int) -> None:
-    """End a forked process and all that it has started."""
+    """End a forked process and all processes that it has started."""
     os.kill(child, signal.SIGTERM)
     deadline = time.monotonic() + _GRACE_S
     while time.monotonic() < deadline and not os.waitid(
@@ -126,7 +126,9 @@ def _answer(sender: Any, work: Callable[[Callable[[], None]], object]) -> None:
 
 
 def leave_interrupts_to_parent() -> None:
-    """Make this process ignore SIGINT and SIGTERM. Its parent process handles them and ends it."""
+    """Make this process ignore SIGINT and SIGTERM. The parent process handles these signals, and then ends
+    this process.
+    """
     for number in INTERRUPTS:
         signal.signal(number, signal.SIG_IGN)
 
@@ -153,8 +155,8 @@ def undisturbed() -> Iterator[None]:
     block has started, and can close it.
 
     Raises KeyboardInterrupt at the end if an interrupt came. SIGTERM is delayed only if the program handles
-    it in Python. A thread other than the main thread delays nothing, because Python handles signals in the
-    main thread only.
+    it in Python. If the block runs in a thread other than the main thread, nothing is delayed, because Python
+    handles signals in the main thread only.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

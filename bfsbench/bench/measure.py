@@ -88,8 +88,8 @@ def contenders(times: Sequence[Sequence[float]]) -> list[int]:
 
     ``times`` contains the samples of each configuration. The configuration with the lowest median comes
     first. Another configuration may be faster if its median's confidence interval overlaps the first
-    configuration's interval. If both intervals fit into a range of TIE times the lowest median, the two
-    configurations count as equally fast. The other configuration is then left out.
+    configuration's interval. It is left out if the two configurations count as equally fast: if the two
+    intervals together are no wider than TIE times the lowest median.
     """
     best = min(range(len(times)), key=lambda place: statistics.median(times[place]))
     low, high = interval(times[best])
@@ -160,8 +160,8 @@ class Machine:
         return None if self._device is None else self._device.energy_joules()
 
     def other_processes(self) -> int:
-        """Return how many other processes use the device. Programs that bfsbench has started itself, and that
-        only wait, do not count.
+        """Return how many other processes use the device. Waiting programs that bfsbench itself has started
+        do not count.
         """
         return 0 if self._device is None else max(0, self._device.other_processes() - len(ON_GPU))
 
@@ -298,9 +298,9 @@ def time_runs(
 
     Each of ``runs`` solves a different problem with the variant. First, untimed runs warm up the device. Then
     the initialisation of each run is timed, and then whole runs are timed in rounds. A round takes one sample
-    of each run that needs more samples for ``method``. Between two samples of one run, another run is
-    executed: the next of ``runs``, or else an untimed run from ``others`` or ``runs``. If there is no other
-    run, the samples follow each other directly.
+    of each run that needs more samples for ``method``. If only one run still needs samples, an untimed run
+    from ``others`` or ``runs`` is executed between two of its samples. If there is no other run, the samples
+    follow each other directly.
 
     ``begin`` is called with the index of each run before work on this run begins. Raises WrongResultError if
     the answer of any run is wrong.

@@ -237,7 +237,9 @@ class Method:
         return self.order != "sequential" or self.until_decided
 
     def one_sample(self) -> Method:
-        """Return this method with one sample per point, and without options that would require more."""
+        """Return a copy of this method with one sample per point, and without options that would require more
+        samples.
+        """
         unset = {name: DEFAULTS[name] for name, option in OPTIONS.items() if option.section == SAMPLES}
         return dataclasses.replace(self, **unset | {"repeats": 1})
 

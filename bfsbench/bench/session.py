@@ -1,5 +1,5 @@
-"""Run configurations in one process. The process keeps its device, its graph and the reference answers, so
-that the next configuration can use them.
+"""Run configurations in one process. Between configurations the process keeps its device open, and keeps the
+graph and the reference answers.
 """
 
 from collections import OrderedDict
@@ -122,8 +122,8 @@ class Session:
         """Return up to OTHERS problems with other sources, which run untimed between the samples of a single
         problem. These sources are chosen once per graph and family.
 
-        The list is empty if there are several problems, because these are timed in turn. It is also empty for
-        an emulated kernel, because its times are not compared.
+        The list is empty if there are several problems, because they are timed in turn. It is also empty for
+        an emulated kernel, because its times are not compared with other times.
         """
         family, problem = variant.family, problems[0]
         emulated = not variant.host and self.device is not None and self.device.backend == "cpu"

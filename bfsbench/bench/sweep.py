@@ -170,10 +170,10 @@ class Output:
         """Check that a sweep may continue the file.
 
         ``origins`` contains one dictionary per device of the sweep: the columns of new rows that describe the
-        device, the machine and the software. Raises UsageError if a row of the file belongs to another graph
-        with the name of one of ``graphs``. Also raises UsageError if the row's device differs from all
-        devices in ``origins``. Rows of graphs with other names are accepted. Also raises UsageError if level
-        profiles are written and two of ``graphs`` have one name.
+        device, the machine and the software. Raises UsageError if a row of the file belongs to a different
+        graph that has the name of one of ``graphs``. Also raises UsageError if the row's device differs from
+        all devices in ``origins``. Rows of graphs with other names are accepted. Also raises UsageError if
+        level profiles are written and two of ``graphs`` have one name.
         """
         self._origins = origins
         known: dict[str, set[str]] = {}
@@ -317,9 +317,9 @@ class SweepProgress:
         pass
 
     def loading(self, graph: GraphName) -> AbstractContextManager[Progress | None]:
-        """Return a context manager in whose ``with`` block the sweep loads a graph. Its value is None, or a
-        function that shows the progress. This function is called with the number of bytes read so far, and
-        the total number.
+        """Return a context manager in whose ``with`` block the sweep loads a graph. The ``with`` statement
+        gets None, or a function that shows the progress. This function is called with the number of bytes
+        read so far, and the total number.
         """
         return nullcontext()
 
@@ -484,8 +484,8 @@ def _until(
     """Yield the outcomes of points (configurations) from ``run``, and stop at ``deadline``, in seconds on the
     monotonic clock.
 
-    Points that are measured together are all yielded. These are points that differ only in their sources, or
-    all points of a graph that take turns.
+    A group of points that are measured together is always completed. A group contains points that differ only
+    in their sources or, if ``method.takes_turns``, all points of a graph.
     """
     if time.monotonic() >= deadline:
         return

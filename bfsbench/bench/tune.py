@@ -398,12 +398,14 @@ class Tuning:
         return Questions(min(total, self.points or total) + confirmed, self._batches())
 
     def planned(self, setting: Setting, known: Known = lambda point: None) -> list[Point]:
-        """Return points (configurations with sources), to show how many points the tuning may still measure.
+        """Return points (configurations with sources) that the tuning may still measure, to show them before
+        it starts.
 
-        The strategy chooses points by measured times. As long as ``known`` has the rows of these points, the
-        tuning is repeated from the rows, without measuring. The next points stand for all points that are
-        left. They are the first points of the space, at most ``self.points``. Further points stand for the
-        sources from which only the fastest configuration is measured.
+        The tuning is repeated without measuring, from the rows that ``known`` returns, until a row is
+        missing. If times of a configuration are known by then, only the next points are returned, because
+        further points depend on their times. Otherwise the first points of the space are returned, at most
+        ``self.points``. One more point is added for each source from which only the fastest configuration is
+        measured.
         """
         graph = setting.graphs.get(self.graph.locator)
         sources = self.sources.stand_ins() if graph is None else self.sources.choose(graph)

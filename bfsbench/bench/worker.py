@@ -358,8 +358,8 @@ class Worker:
     def start(self) -> Pipe:
         """Start the worker process unless it runs, and return the pipe to it.
 
-        Raises BfsbenchError if the process does not start. Also raises the error of a process that cannot
-        open its device.
+        Raises BfsbenchError if the process does not start. If the process cannot open its device, raises the
+        error that it reports.
         """
         if self._pipe is not None:
             return self._pipe
@@ -473,8 +473,8 @@ class Worker:
     def _ask(
         self, limit_s: float, request: messages.WorkerRequest, expected: type[_Answer], points: int = 1
     ) -> tuple[int, _Answer | Failure]:
-        """Send a request about points to the worker process. Returns the index of the point that was worked
-        on last, and the answer.
+        """Send a request about points to the worker process. Returns the index of the point on which the
+        process worked last, and its answer.
 
         Each point may take ``limit_s`` seconds. After a crash, a timeout, a fatal failure or a damaged answer
         the process is stopped, and the next request starts another process.

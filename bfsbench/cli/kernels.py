@@ -198,8 +198,9 @@ def check_command(
 
 
 def _check_program(program: Program, seeds: int, stop: bool, as_json: bool, benign: bool) -> bool:
-    """Check a CUDA program and print the findings. Returns True if comments declare all findings benign, or
-    if there are none."""
+    """Check a CUDA program and print the findings. Returns True if there are no findings, or if comments
+    declare all of them benign.
+    """
     runs = check_program(*program, seeds, stop=stop)
     undeclared = list(runs.undeclared())
     if as_json:

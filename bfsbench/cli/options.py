@@ -468,9 +468,9 @@ class KnobCommand(click.Command):
 
 
 def _knob_options(others: Sequence[click.Parameter], command: str) -> list[click.Parameter]:
-    """Return ``--help-knobs`` and the options of all knobs, for a command with these other parameters.
+    """Return ``--help-knobs`` and the options of all knobs. ``others`` are the command's other parameters.
 
-    Raises UsageError if the option of a knob is also an option of one of the ``others``.
+    Raises UsageError if one of them has an option that is also the option of a knob.
     """
     taken = {"--help-knobs", *(option for other in others for option in other.opts)}
     options: dict[str, str] = {}

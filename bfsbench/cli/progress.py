@@ -225,8 +225,8 @@ class PicturesDisplay(Display):
 
 @contextmanager
 def loading(request: load.GraphName, console: Console | None = None) -> Iterator[load.Progress]:
-    """Return a context manager within which a graph is loaded. Its value is a function that shows the bytes
-    read.
+    """Return a context manager in whose ``with`` block a graph is loaded. The ``with`` statement gets a
+    function that shows the number of bytes read.
 
     If conversion or generation of the graph takes more than MOMENT_S seconds, a terminal shows a bar, and any
     other output gets one line. If a library of another project has read the file, another line names this

@@ -104,7 +104,7 @@ def reproduce_command(
 ) -> None:
     """Run experiments. A NAME is a table or figure of a paper, and a FILE declares an experiment of your own.
 
-    Each experiment makes a result file, which 'bfsbench report' reads as well, and its tables and pictures.
+    Each experiment writes its tables, its pictures and a result file, which 'bfsbench report' reads as well.
     The tables show the measured times, the paper's times and the paper's machine, and whether the paper's
     claims hold here. Points that fail become rows that say why, and the exit code is then 1.
 

@@ -189,7 +189,7 @@ def _require_options(
     style: str,
     out: Path | None,
 ) -> None:
-    """Raise UsageError for unknown names, and for options that do not go with the format ``style``."""
+    """Raise UsageError for unknown names, and for options that have no meaning in the format ``style``."""
     require_known("table", names, TABLES)
     require_known("plot", kinds, PLOTS)
     if style == "csv" and len(names) != 1:
@@ -212,8 +212,8 @@ def _draw(
     style: str,
     layout: dict[str, Any],
 ) -> tuple[list[Path], bool]:
-    """Write pictures of these kinds. Returns their paths, and whether a kind in ``kinds`` has no picture.
-    ``layout`` has the arguments ``width`` and ``titled`` of :func:`bfsbench.reports.plots.draw`.
+    """Write pictures of these kinds. Returns the paths of the pictures, and whether any kind in ``kinds`` has
+    no picture. ``layout`` has the arguments ``width`` and ``titled`` of :func:`bfsbench.reports.plots.draw`.
 
     Without kinds, writes all pictures that the rows have data for.
     """

@@ -151,7 +151,7 @@ def carry_out(
 
     ``progress`` replaces the default display. After an interrupt, the program ends with exit code 130. If a
     result file exists by then, the last line on stderr says with which ``--out`` the sweep can be continued:
-    ``out``, or else the sweep's file.
+    ``out`` if it is given, else the sweep's own file.
     """
     from bfsbench.cli.progress import SweepDisplay
 
@@ -381,9 +381,9 @@ def run_command(
 
     Each combination is a point. It runs once, and its answer is checked by a sequential search or by SciPy.
     Then it is timed --repeats times. Each point becomes a row of the result file as soon as it is measured.
-    Points that fail become rows that say why, and the exit code is then 1. After an interrupt it is 130, and
-    124 if --minutes left points out. A LIST has commas, and may contain the ranges FIRST:LAST:xFACTOR and
-    FIRST:LAST:+STEP.
+    Points that fail become rows that say why, and the exit code is then 1. After an interrupt it is 130. If
+    --minutes ended the sweep before its last point, it is 124. A LIST has commas, and may contain the ranges
+    FIRST:LAST:xFACTOR and FIRST:LAST:+STEP.
     """
     deadline = deadline_in(minutes)
     if as_json and quiet:
@@ -466,10 +466,10 @@ def tune_command(
     """For each variant and graph, find the fastest configuration, within --points or --minutes.
 
     Configurations are compared by the median of search_ms over the sources. Every point becomes a row of the
-    result file, as from 'bfsbench run'. Knobs without a list are chosen from their choices, or from values
-    around their default. Equal seeds choose equal configurations, so --resume continues where a tuning
-    stopped. At the end the best configuration is printed as a 'bfsbench run' command. Host programs without
-    knobs take one point.
+    result file, as from 'bfsbench run'. A knob without a list gets values from its choices, or values around
+    its default. Equal seeds choose equal configurations, so --resume continues where a tuning stopped. At the
+    end the best configuration is printed as a 'bfsbench run' command. Host programs without knobs need only
+    one point.
     """
     every = chosen_variants(names(variants, "--variant"))
     check_knobs(every, knobs)

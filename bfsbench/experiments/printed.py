@@ -59,8 +59,8 @@ class Printed(TomlTable, frozen=True, kw_only=True):
     ) -> Table:
         """Returns a table that shows the paper's numbers beside the measured numbers.
 
-        ``columns`` and ``facts`` are the columns and rows of the table in files for programs. ``drawing`` is
-        the table as people see it. ``here`` is a remark on the measured numbers.
+        ``columns`` and ``facts`` are the columns and rows of the table in formats for programs, such as CSV.
+        ``drawing`` is the layout of the table for people. ``here`` is a remark on the measured numbers.
         """
         notes = [f"Paper | here{here}; the paper's numbers are of {self.source}."]
         notes += [self.note] if self.note else []

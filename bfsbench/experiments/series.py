@@ -115,8 +115,8 @@ def series_called(experiment: Experiment, text: str) -> Series:
 def authors_form(variant: type[Variant]) -> dict[str, frozenset[str]]:
     """Returns the knob values with which a search runs as its authors wrote it, by the names of the knobs.
 
-    Some knob values turn on a change that this project made to the search. The result contains only the knobs
-    that have values of this kind, each with its other values.
+    Some knob values turn on a change that this project made to the search. The result maps each knob with
+    values of this kind to its remaining values. Other knobs are left out.
     """
     return {
         knob.name: frozenset(str(value) for value in knob.choices if value not in knob.changed)

@@ -7,18 +7,19 @@ A template is a Jinja2 file. It opens result files with ``rows`` and quotes numb
 
 Templates have further functions. ``compared`` quotes a comparison of two files. ``claims`` quotes the
 verdicts on an experiment's claims. ``predicted`` says how well predicted times agree with measured times.
-``kind_of`` gives the family of a graph. ``table`` reads any other CSV file. ``commands`` is a dict with the
-short help of each command.
+``kind_of`` gives the kind of a graph, such as a social network. ``table`` reads any other CSV file.
+``commands`` is a dict with the short help of each command.
 
 Missing rows are an error, so that a text cannot quote numbers that were not measured. A line below each table
 of the text says at which commits, on which days and on which devices the table's rows were measured. If a
 file has rows of several commits, a small table says which graphs and searches belong to each commit. The line
-also names the searches whose code has changed since then. If a table above shows one of its searches with
-numbers from other result files, the line says in which respects their rows differ. The command that wrote a
-file follows the first table with its rows.
+also names the searches whose code has changed since then. If an earlier table shows a search of this table
+with numbers from other result files, the line says in which respects the rows of those files differ. Below
+the first table with rows of a file stands the command that wrote the file.
 
-If rows of one search in a table measured different code, this is an error unless ``mixed`` gives the reason
-above the table. Comparing times with unequal numbers of sources or repeats is an error, too.
+A table must not have rows of one search that come from different versions of its code, unless the template
+gives the reason by ``mixed`` above the table. Comparing times with unequal numbers of sources or repeats is
+an error, too.
 """
 
 from __future__ import annotations
@@ -198,7 +199,8 @@ class Rows:
     def best_each(self) -> dict[str, float]:
         """The time in ms of each variant at its fastest configuration, the fastest variant first. Only
         variants with times from all sources are included. :func:`bfsbench.reports.rows.comparable` chooses
-        them."""
+        these variants.
+        """
         return self._each("search_ms")
 
     @property
@@ -214,7 +216,9 @@ class Rows:
 
     @property
     def equal(self) -> Rows:
-        """The rows, cut so that all rows of a graph have an equal number of repeats."""
+        """The rows with an equal number of repeats for all rows of a graph. If a row has more repeats, its
+        last repeats are dropped.
+        """
         return Rows(equal_repeats(self._frame), self.what, self._read)
 
     @property

@@ -42,7 +42,7 @@ class _InterruptedError(Exception):
 
     def __init__(self, reason: str, wait: float = 0.0, *, nowhere: bool = False) -> None:
         """Store the reason of the interruption. ``wait`` is the number of seconds that the server asks to
-        wait. ``nowhere`` says that the server's name is unknown.
+        wait. ``nowhere`` is true if no address was found for the server's name.
         """
         super().__init__(reason)
         self.wait = wait

@@ -226,8 +226,10 @@ def as_graph(anything: GraphLike | object) -> Graph:
 
 
 def write_matrix(file: BinaryIO, graph: Graph) -> None:
-    """Write a graph as an ``.npz`` file that ``scipy.sparse.load_npz`` reads too. The file has two arrays of
-    :class:`VertexNames` more, if vertices have names. It has neither the original ids nor the direction."""
+    """Write a graph as an ``.npz`` file that ``scipy.sparse.load_npz`` reads too. If vertices have names, the
+    file also has the two arrays of :class:`VertexNames`. It does not store the original ids and the
+    direction.
+    """
     matrix = graph.to_scipy()
     arrays = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
     if graph.names is not None:

@@ -130,8 +130,8 @@ class GraphStore:
         source_checksum: str,
         expect: tuple[int | None, int | None] = (None, None),
     ) -> Graph:
-        """Convert and store a graph. Returns the graph with memory-mapped arrays. It replaces a graph stored
-        earlier under this name and recipe.
+        """Convert and store a graph. Returns the graph with memory-mapped arrays. A graph that was stored
+        earlier under this name and recipe is replaced.
 
         ``expect`` contains the published numbers of vertices and edges. A number that is not published is
         None. Edges are counted in the source, before any are dropped or added. Raises InputError if the

@@ -73,8 +73,7 @@ class Dialect:
 def dialect_of(lines: Sequence[str], words: bool = False) -> Dialect:
     """Returns the syntax of an edge list, found from its first two lines that are not comments.
 
-    ``words`` says that vertices are words. The first line then counts as headings only if it names known
-    columns.
+    If vertices are words (``words``), the first line counts as headings only if it names known columns.
     """
     first, second = [*lines, "", ""][:2]
     separator = next((mark for mark in "\t,;" if mark in first), "")

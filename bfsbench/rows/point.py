@@ -47,8 +47,9 @@ class Point:
 def row_name(locator: str) -> str:
     """Return the name that a graph has in result rows. The name of a file has no folder.
 
-    ``locator`` is the graph's full name, with the path of its file, or the graph's name in an older row,
-    which may have a path. If a spreadsheet would take the result for a formula, ``./`` is put in front of it.
+    ``locator`` is the graph's full name, with the path of its file, or the graph's name in an older row.
+    Names in older rows may include a path. If a spreadsheet would take the result for a formula, ``./`` is
+    put in front of it.
     """
     name = given_name(locator).rpartition("/")[2]
     return (

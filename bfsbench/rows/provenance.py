@@ -260,10 +260,10 @@ def code_hash(
     """Return the SHA-256, in hexadecimal, of the code that runs when a variant with these knob values is
     measured.
 
-    The hash covers either every kernel file with its headers, the native program, or the files of an entry (a
-    program of other authors). It also covers the Python modules of the host loop, the macros, and the version
-    and options of the compiler. It does not cover grid, block and run-time knobs. Comments, docstrings and
-    blank lines do not count, except in the files of an entry.
+    Depending on the variant, the hash covers all its kernel files with their headers, the native program, or
+    the files of an entry (a program of other authors). It also covers the Python modules of the host loop,
+    the macros, and the version and options of the compiler. It does not cover grid, block and run-time knobs.
+    Comments, docstrings and blank lines do not count, except in the files of an entry.
 
     ``nvcc`` is the version of the CUDA compiler to assume, for code that another machine compiled. By default
     it is the version of this machine's compiler. Returns "" if the compiler or a file is missing.

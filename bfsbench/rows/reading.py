@@ -188,8 +188,8 @@ def _check_families(frame: pd.DataFrame, path: Path) -> None:
 
 
 def require_schemas(schemas: Sequence[str], path: Path) -> None:
-    """Check that all rows have this version of the file format. Raises InputError for a row of another
-    version, whose columns may mean something else.
+    """Check that all rows have the current version of the file format. Raises InputError for a row of another
+    version, because its columns may have other meanings.
 
     Rows without a version in the column ``schema`` are accepted.
     """
@@ -260,7 +260,8 @@ class KnownRows:
         """Open the file at ``path``.
 
         ``header`` is its first line. ``columns`` are the columns of its rows, including columns of ADDED that
-        are missing in the header. ``texts`` holds the columns _BRIEF, which are kept in memory, for all rows.
+        are missing in the header. ``texts`` holds the columns in _BRIEF of all rows. These columns are kept
+        in memory.
         """
         self.columns = tuple(columns)
         self.header = tuple(header)

@@ -52,8 +52,9 @@ _PAPER_AND_FIGURE = re.compile(r"(.*?\b(?:19|20)\d\d|[^,]*)(?:, (.*))?")
 
 
 def papers() -> Table:
-    """Returns a table with one row for each figure or section of a paper that a variant implements. A row has
-    the file that implements the variant."""
+    """Returns a table with one row for each figure or section of a paper that a variant implements. Each row
+    names the file that implements the variant.
+    """
     found: list[tuple[str, str, str, str]] = []
     for variant in look().variants.values():
         for origin in variant.origin:

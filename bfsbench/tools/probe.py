@@ -1,8 +1,9 @@
 """Measures the ceilings of a device: its highest rates and shortest times, with which searches are compared.
 
 A probe times one operation in several settings, with kernels of ``cuda_src/probe.cu``. The probe
-``host_reads`` instead times how fast the host reads memory, with ``native/host_probe.cpp``. Its results are
-checked before and after the timed runs, and the best run counts. New probes are declared in ``PROBES``.
+``host_reads`` instead times how fast the host reads memory, with ``native/host_probe.cpp``. The results of a
+probe are checked before and after its timed runs, and the best run counts. New probes are declared in
+``PROBES``.
 
 The setting of a memory probe is the binary logarithm of an array's length. The unit of the length is a bit if
 the probe tests bits, and otherwise an element of 4 bytes. Each element of an array that a probe sums holds
@@ -161,7 +162,7 @@ _BOUND = 2**30
 def _additions(name: str, device: Device, block: int) -> Trial:
     """Returns a trial of additions and minima.
 
-    The trial launches blocks of ``block`` threads, as many as the device holds at once.
+    The trial launches as many blocks of ``block`` threads as the device can run at once.
     """
     program = kernel(device, name)
     blocks = program.resident_blocks(block)

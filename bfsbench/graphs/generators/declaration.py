@@ -262,7 +262,8 @@ def chance(probability: float) -> ctypes.c_uint64:
 
 def _call(function: str, *arguments: Any, native: str = "generate") -> int:
     """Call ``generate_<function>`` of a native library. Python integers are passed as int64. Returns the
-    status that the function returns. The number is meaningless if the function returns nothing."""
+    function's status. If the function returns nothing, the result is meaningless.
+    """
     converted = [ctypes.c_int64(a) if isinstance(a, int) else a for a in arguments]
     return int(getattr(library(native), f"generate_{function}")(*converted))
 

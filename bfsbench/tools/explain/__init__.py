@@ -134,8 +134,9 @@ class _CountingDevice(CpuDevice):
         super().synchronize()
 
     def take(self, level: int) -> None:
-        """Assigns the counts since the last call to ``level``, except counts for which a kernel recorded
-        another level."""
+        """Assigns the counts since the previous call of this method to the level ``level``. If a kernel
+        recorded another level for some counts, they are assigned to that level.
+        """
         self.level = level
         counts, launches = self.counts()
         self.lines_of_levels += [(level if of.phase is None else of.phase, of) for of in counts]

@@ -34,8 +34,10 @@ _MOST_ADVICE = 4
 
 
 def summary(counted: Counted, ceilings: Ceilings, level: int | None) -> tuple[list[str], list[str]]:
-    """Returns the two to five lines that sum up a search or program: its predicted time, and the most
-    important advice. Also returns the further lines of advice. ``level`` chooses one level for the advice."""
+    """Returns two lists of lines. The first has the two to five lines that sum up a search or program: its
+    predicted time, and the most important advice. The second has all other lines of advice. ``level`` chooses
+    one level for the advice.
+    """
     predicted = predict(counted, ceilings).search_ms
     size = plural(counted.launches["level"].nunique(), counted.level_name)
     lines = list(advice(counted, ceilings, level))
@@ -45,10 +47,11 @@ def summary(counted: Counted, ceilings: Ceilings, level: int | None) -> tuple[li
 
 
 def advice(counted: Counted, ceilings: Ceilings, level: int | None) -> Iterator[str]:
-    """Yields lines that say what bounds the predicted time, and how to shorten it.
+    """Yields lines of advice on how to shorten the predicted time.
 
-    The remarks on source lines follow. Remarks that concern the bound come first, below a line with the bound
-    and its part of the time. ``level`` chooses one level. By default, all levels count.
+    The first line names the largest part of the predicted time (the bound), and says how to shorten it.
+    Remarks on source lines follow: first the remarks that concern the bound, then all others. ``level``
+    chooses one level. By default, all levels count.
     """
     if level is None:
         found = predict(counted, ceilings)
@@ -68,7 +71,8 @@ def advice(counted: Counted, ceilings: Ceilings, level: int | None) -> Iterator[
 
 def remarks(counted: Counted, level: int | None) -> Iterator[tuple[str, str]]:
     """Yields remarks on source lines that cause a large share of the cost, and use memory or lanes badly. A
-    remark says what is bad. With each remark, yields the part of a predicted time that the remark concerns.
+    remark says what is bad. It is yielded after the part of the predicted time that it concerns, such as
+    "latency".
 
     Remarks on the costliest line come first. ``level`` chooses one level. By default, all levels count.
     """
@@ -83,8 +87,9 @@ def remarks(counted: Counted, level: int | None) -> Iterator[tuple[str, str]]:
 
 
 def _remarks_on(line: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """Yields remarks on the accesses of one source line, each with the part of a predicted time that it
-    concerns. ``line`` holds the rows of counters of this line."""
+    """Yields remarks on the accesses of one source line. Each remark is yielded after the part of the
+    predicted time that it concerns, such as "latency". ``line`` holds the rows of counters of this line.
+    """
     on_global = line[line["memory"] == "global"]
     executions, sectors = int(on_global["executions"].sum()), int(on_global["sectors"].sum())
     needed = int(on_global["bytes"].sum()) / SECTOR
