@@ -20,7 +20,7 @@ capture."""
 
 class CudaGraph:
     """A CUDA graph of kernel launches. Calling the object launches the graph asynchronously. ``destroy``
-    frees the graph. Deleting the object also frees it.
+    frees the graph. It is called when the object is deleted, if not before.
     """
 
     def __init__(self, launch_all: Callable[[], None], stream: int) -> None:

@@ -76,8 +76,8 @@ def tables(
     """Returns the tables with these ``names``, made from result rows and from level profiles.
 
     If ``names`` is None, the result has all tables except the levels, the matrix and the history, and the
-    ranking only if there are several graphs. In this case, heat maps show only the fastest search on each
-    graph. They show no emulated kernels, because emulated times say nothing about grid and block.
+    ranking only if there are several graphs. If ``names`` is None, heat maps also show only the fastest
+    search on each graph, and no emulated kernels, because emulated times say nothing about grid and block.
     """
     rows = as_read(rows)
     results = Results.of(rows)

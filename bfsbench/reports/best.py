@@ -181,8 +181,10 @@ def _note_on_sources(family: Family) -> str:
 
 
 def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
-    """Returns the columns that the text layout shows, such as times, rates and counts. With several sources,
-    rates without quartiles are left out. If ``brief`` is true, only the first rate is shown."""
+    """Returns the columns that the text layout shows, such as times, rates and counts. If ``brief`` is true,
+    only the first rate is shown. Otherwise all rates are shown or, with several sources, only the rates that
+    have quartiles.
+    """
     totals = [*(column.name for column in kind.family.profile if column.total), RECORDED]
     if kind.emulated:
         return ["points", "failed", *totals]
@@ -250,8 +252,8 @@ def recorded(kind: Kind) -> tuple[dict[Hashable, float], str]:
     variant. Also returns a note on the origin of these times.
 
     ``kind`` has the rows beside which the times will be shown. A graph of these rows gets a time only if the
-    project's GPU searched it from the same sources. If any of these rows comes from a GPU of the project's
-    model, there are no times in the result.
+    project's GPU searched it from the same sources. If any of these rows was measured on the same model of
+    GPU as the project's own, the result has no times.
     """
     rows = _rows()
     if (kind.rows["gpu"] == rows["gpu"].iloc[0]).any():

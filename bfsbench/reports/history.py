@@ -88,9 +88,10 @@ def over_commits(rows: pd.DataFrame, family: Family) -> pd.DataFrame:
 
 
 def _of_several_commits(rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows of each search and graph with times at two commits or more. Other rows are left out,
-    because all rows of a graph are cut to common sources and equally many repeats, and other rows could
-    reduce these."""
+    """Returns the rows of each search and graph with times at two commits or more. All other rows are left
+    out. The rows of a graph are cut to common sources and equally many repeats, and additional rows could
+    reduce the numbers of sources and repeats.
+    """
     searches = rows.assign(variant=rows["variant"].str.rsplit(_AT, n=1).str[0]).groupby([*GRAPH, "variant"])
     commits = rows["commit"].where(rows["status"] == "ok").groupby(searches.ngroup()).transform("nunique")
     return rows[commits > 1]

@@ -44,11 +44,11 @@ _NOTHING = "No level profile belongs to these rows: 'bfsbench run --profile' mak
 
 
 def level_tables(results: Results, levels: pd.DataFrame | None = None) -> list[Table]:
-    """Returns tables of level profiles with one row per level of each search. Measured and emulated profiles
-    stand in separate tables.
+    """Returns tables of level profiles. Measured and emulated profiles stand in separate tables.
 
-    ``levels`` are level profiles from :func:`bfsbench.reports.levels.read_levels`. The text layout has one
-    table per graph and source, with levels as rows and searches as columns.
+    ``levels`` are level profiles from :func:`bfsbench.reports.levels.read_levels`. A table has one row for
+    each level of each search. Only its text layout has other rows: one table per graph and source, with
+    levels as rows and searches as columns.
     """
     made = []
     for kind in results.kinds:

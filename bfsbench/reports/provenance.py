@@ -332,8 +332,10 @@ def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
 
 
 def _differences(there: pd.DataFrame, here: pd.DataFrame) -> Iterable[tuple[str, int, int]]:
-    """Yields the names in ``_DIFFERENCES`` in which two groups of rows of one search on one graph differ,
-    each with a number for each group: of sources, of settings, of methods or of versions of the code."""
+    """Compares two groups of rows of one search on one graph. Yields the properties in which the groups
+    differ: sources, settings, method or code. Each is yielded with its number of values in ``there`` and in
+    ``here``, such as the number of sources.
+    """
     draws = find_family(here["family"].iloc[0]).draws_sources
     columns = {"sources": ["source"], "settings": ["grid", "block", "knobs"], "method": ["method"]}
     for name, shape in (columns | {"code": ["code"]}).items():

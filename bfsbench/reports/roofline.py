@@ -104,7 +104,8 @@ def counted_work(variant: type[KernelVariant], levels: pd.DataFrame) -> Work:
 def modelled_work(variant: type[KernelVariant], row: Row) -> Work:
     """Returns the work of one search, estimated from its result row.
 
-    If the variant can run a level in different ways (layers), the cheapest layer is assumed.
+    A variant may have several layers. A layer is a group of threads that runs a level, such as one block or
+    all blocks. Of these layers, the cheapest is assumed to run every level.
     """
     num_levels = int(row["depth"]) + 1
     reads = set(variant.edge_reads.values())

@@ -140,7 +140,7 @@ class Results:
 
     @classmethod
     def of(cls, rows: pd.DataFrame) -> Results:
-        """Returns the rows with their parts, as the function ``kinds`` makes them."""
+        """Returns a Results that holds the rows, and the parts into which the function ``kinds`` splits them."""
         return cls(rows, [*kinds(rows)])
 
 
@@ -288,9 +288,10 @@ def configurations(
 
 
 def _of_most_sources(frame: pd.DataFrame, also: Sequence[str] = ()) -> pd.DataFrame:
-    """Returns the configurations in ``frame`` that have times from the most sources. Of the configurations of
-    one search (the columns SETTING and ``also``), it leaves out all with times from fewer sources than
-    another."""
+    """Returns the configurations in ``frame`` that have times from the most sources. A configuration is left
+    out if another configuration of the search has times from more sources. Configurations belong to one
+    search if their values in the columns SETTING and ``also`` are equal.
+    """
     most = frame.groupby([*SETTING, *also], dropna=False)["sources"].transform("max")
     return _where(frame["sources"] == most, frame)
 

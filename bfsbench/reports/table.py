@@ -429,7 +429,9 @@ def _latex_line(texts: Iterable[str]) -> str:
 
 
 def _for_latex(text: str) -> str:
-    """Returns the text with LaTeX's special characters escaped. A line of a table may begin with it."""
+    """Returns the text with LaTeX's special characters escaped. The result is valid also at the beginning of
+    a table's line.
+    """
     from tabulate import LATEX_ESCAPE_RULES
 
     escaped = "".join(LATEX_ESCAPE_RULES.get(one, one) for one in text)

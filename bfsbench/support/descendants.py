@@ -31,7 +31,7 @@ def adopt_orphans() -> None:
     """Make this process the parent of all descendants whose own parents end.
 
     Call this only in a process whose only background processes are entries (programs of other authors). The
-    function ``left_by`` assumes that an entry has left every other background process.
+    function ``left_by`` takes every other background process for one that an entry has left behind.
     """
     if become_parent_of_orphans():
         _adopting.add(os.getpid())

@@ -164,8 +164,10 @@ def _notes(found: Comparison) -> Iterator[str]:
 
 
 def _over_graphs(found: Comparison) -> Iterator[str]:
-    """Yields a line with the geometric mean of the graphs' ratios and its confidence interval, from Student's
-    distribution of their logarithms. Yields nothing for fewer than three graphs."""
+    """Yields a line with the geometric mean of the graphs' ratios and its confidence interval. The interval
+    is computed from the ratios' logarithms by Student's t-distribution. Yields nothing for fewer than three
+    graphs.
+    """
     points: dict[str, list[float]] = {}
     for point in found.points:
         if point.ratio:

@@ -194,7 +194,9 @@ def remove_title(figure: Figure) -> None:
 
 def mark_emulated(figure: Figure) -> None:
     """Writes under a figure's title, and across the figure, that its times are emulated, so that no copy of
-    it looks like a measurement. The panels become transparent, because the text across lies behind them."""
+    it looks like a measurement. The panels become transparent, because the text across the figure lies behind
+    them.
+    """
     add_lines(figure, ["time in the emulator, not of a GPU"])
     for axes in figure.axes:
         axes.patch.set_visible(False)

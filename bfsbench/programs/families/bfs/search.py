@@ -153,8 +153,8 @@ class _Check:
         """Check the levels of the last search, and its tree if it computes one. Raises WrongLevelsError or
         WrongParentsError if they are wrong.
 
-        Levels of kernels are compared on the device. If the device finds a difference, the host compares them
-        again, to name the wrong level.
+        Levels that a kernel has computed are compared on the device. If the device finds a difference, the
+        host compares all levels again, to find out which level is wrong.
         """
         if not self._is_right_on_device():
             check_levels(self._variant.levels(), self._reference)
@@ -184,8 +184,8 @@ def shared_levels(variant: Variant) -> npt.NDArray[np.int32] | DeviceArray:
     """Wait for the search of a variant. Returns its levels, int32[V], as an array for other libraries. It is
     in the memory of the GPU if the search ran there, and otherwise a NumPy array.
 
-    Levels of kernels are not copied, unless the search leaves them in another form, such as a tree. Levels of
-    a search on the CPU are a copy.
+    Levels that a kernel has computed are not copied, unless they must be converted, for example from a tree.
+    Levels of a search on the CPU are a copy.
     """
     search = _search(variant)
     if not isinstance(search, KernelVariant):
