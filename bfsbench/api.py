@@ -1,6 +1,7 @@
-"""Define the public functions. The package ``bfsbench`` imports this module when a function is first used.
+"""Define the public functions. The package ``bfsbench`` imports this module when one of these functions is
+first used.
 
-The functions read result files, check kernels, run variants in this process, and sweep.
+The functions read result files, check kernels, run variants in this process, and run sweeps.
 """
 
 from __future__ import annotations
@@ -132,8 +133,8 @@ def generate(generator: str, *, symmetrise: bool = False, **parameters: int | fl
 
 
 def list_variants() -> dict[str, type[Variant]]:
-    """Return a dictionary from the names of all variants to their classes. The class attributes describe the
-    variant.
+    """Return a dictionary that maps the names of all variants to their classes. The class attributes describe
+    the variant.
     """
     return all_variants()
 
@@ -143,11 +144,11 @@ class Solution:
     """A verified answer of a variant on a graph. Times are in ms, as in result files.
 
     ``answer`` is a NumPy array: levels, distances, or another result that the variant's family of problems
-    defines. ``shared_answer`` is the answer as an array for other libraries, which may be on a GPU.
-    ``figures`` contains the columns of a result row that only this family of problems fills. ``links``
-    contains the parents or next hops along shortest paths. It is None unless the caller asked for paths.
-    ``sources`` contains the vertex of each element of the answer, int32[S], if the problem has many sources.
-    Otherwise it is None.
+    defines. ``shared_answer`` is the answer as an array that other libraries can use. It may be in a GPU's
+    memory. ``figures`` contains the columns of a result row that only this family of problems fills.
+    ``links`` contains the parents or next hops along shortest paths. It is None unless the caller asked for
+    paths. ``sources`` contains the vertex of each element of the answer, int32[S], if the problem has many
+    sources. Otherwise it is None.
     """
 
     shared_answer: npt.NDArray[np.int32] | DeviceArray
@@ -433,8 +434,8 @@ def sweep(
         The number of sources that ``seed`` chooses, or a list of vertices, counted from 0. By default one
         source is chosen.
     source_ids
-        A list of vertices, by their ids or names in the graph's file. It replaces ``sources``. It goes with
-        graphs given by name, or with one graph in memory.
+        A list of vertices, by their ids or names in the graph's file. It replaces ``sources``. It is allowed
+        for graphs given by name, and for one graph in memory.
     out
         The result file to write, or None.
     progress

@@ -62,8 +62,8 @@ _LAUNCH_REFUSED = (
 def device_error(message: str, *, out_of_memory: bool = False) -> DeviceError:
     """Returns an error for a failure of the driver: DeviceOutOfMemoryError, LaunchError or KernelError.
 
-    The error is a DeviceOutOfMemoryError if ``out_of_memory``. Otherwise the driver's message decides whether
-    it is a LaunchError.
+    The error is a DeviceOutOfMemoryError if ``out_of_memory`` is true. Otherwise the driver's message decides
+    whether it is a LaunchError.
     """
     text = message.splitlines()[0]
     if out_of_memory:
@@ -500,8 +500,9 @@ class CudaDevice:
         return memory
 
     def keep(self, memory: Memory | DeviceArray) -> None:
-        """Leave ``memory`` allocated when the device is closed. It is freed when its last Python reference is
-        deleted."""
+        """Do not free ``memory`` when the device is closed. It is freed when its last Python reference is
+        deleted.
+        """
         if isinstance(memory, Memory):
             self._memory.discard(memory)
 

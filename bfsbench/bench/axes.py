@@ -33,7 +33,7 @@ def split_list(text: str) -> list[str]:
 
 
 def expand(given: Values) -> list[KnobValue]:
-    """Return the values that ``given`` stands for, without repeats and in the order given.
+    """Return the values that ``given`` stands for, without duplicates and in the order given.
 
     ``given`` is one value, or an iterable of values. A text may hold several values separated by commas, and
     ranges. The range ``first:last:xF`` multiplies by F until a value is above ``last``. The ranges

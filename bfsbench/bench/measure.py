@@ -410,7 +410,9 @@ def measure_energy(
 
 
 def timing_columns(timing: Timing) -> dict[str, str]:
-    """Return the columns of a result row that a Timing fills: a dictionary from column names to texts."""
+    """Return the columns of a result row that a Timing fills, as a dictionary that maps column names to
+    texts.
+    """
     energy = timing.energy
     return {
         **sample_columns(timing.search_ms, timing.wall_ms),
@@ -426,8 +428,8 @@ def timing_columns(timing: Timing) -> dict[str, str]:
 
 
 def sample_columns(search_ms: Sequence[float], wall_ms: Sequence[float]) -> dict[str, str]:
-    """Return the columns of a result row that samples fill: a dictionary from column names to texts. Times
-    are in ms, in the order taken.
+    """Return the columns of a result row that samples fill, as a dictionary that maps column names to texts.
+    Times are in ms, in the order taken.
     """
     return {
         "search_ms": _ms(min(search_ms)),

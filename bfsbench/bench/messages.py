@@ -3,8 +3,8 @@
 A faulty kernel may overwrite the worker's memory, fork the process, or end it in the middle of a message. So
 the sweep checks everything that a worker sends. Each message is sent in a frame. The frame's header contains
 the length of the message, its checksum, and the number of its request. A message is an object of one of the
-classes below, encoded as MessagePack. Decoding returns such an object or raises an error. Unlike unpickling,
-decoding executes nothing.
+classes below, encoded as MessagePack. Decoding returns an object of one of these classes, or raises an error.
+Unlike unpickling, decoding executes nothing.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ class Rows(msgspec.Struct, frozen=True, tag=True):
     rows: list[dict[str, str]]
 
     def of(self, points: Sequence[Point]) -> dict[Point, dict[str, str]]:
-        """Return a dictionary from points to their rows.
+        """Return a dictionary that maps points (configurations) to their rows.
 
         Raises DamagedError if a row belongs to a point that is not in ``points``, or lacks a status. Also
         raises DamagedError if rows are missing although no point failed.

@@ -273,12 +273,13 @@ class Method:
 
 
 OPTIONS: dict[str, Option] = {field.name: field.metadata["option"] for field in dataclasses.fields(Method)}
-"""A dictionary from the names of fields in ``Method`` to the measuring options."""
+"""A dictionary that maps the names of fields in ``Method`` to the measuring options."""
 DEFAULTS: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(Method)}
 KINDS: dict[str, type] = {
     name: (get_args(hint) or (hint,))[0] for name, hint in get_type_hints(Method).items()
 }
-"""A dictionary from an option's name to the type of its value. For the type ``int | None`` it has ``int``."""
+"""A dictionary that maps an option's name to the type of its value. For the type ``int | None`` it has
+``int``."""
 
 
 def takes_options(function: _Function) -> _Function:

@@ -308,9 +308,8 @@ def plan(
 ) -> list[Point]:
     """Return the points (configurations) of a sweep, ordered so that the graph changes least often.
 
-    ``sources`` and ``statistics`` are dictionaries whose keys are the locators of graphs: the texts by which
-    they are loaded. ``statistics`` may be empty if the preset needs none. Raises UsageError for a knob value
-    out of range.
+    The keys of ``sources`` and ``statistics`` are locators. A locator is the text by which a graph is loaded.
+    ``statistics`` may be empty if the preset needs none. Raises UsageError for a knob value out of range.
     """
     points = []
     for graph, variant in itertools.product(sources, axes.variants):

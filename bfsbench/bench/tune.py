@@ -125,8 +125,8 @@ class Space:
         return itertools.product(*(range(len(axis.values)) for axis in self.axes))
 
     def values(self, configuration: Configuration) -> dict[str, KnobValue | None]:
-        """Return a dictionary from the names of a configuration's parameters (``grid``, ``block`` and the
-        knobs) to their values.
+        """Return a dictionary that maps the names of a configuration's parameters (``grid``, ``block`` and
+        the knobs) to their values.
         """
         return {axis.name: axis.values[index] for axis, index in zip(self.axes, configuration, strict=True)}
 

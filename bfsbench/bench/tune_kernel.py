@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 Value = npt.NDArray[Any] | int | float | np.generic
 """An argument of a kernel: an array for a pointer, or a number."""
 Reference = Callable[..., Mapping[str, npt.ArrayLike]]
-"""A function that takes the kernel's arguments by name. It returns a dictionary from the names of outputs to
-their expected arrays."""
+"""A function that takes the kernel's arguments by name. It returns a dictionary that maps the names of
+outputs to their expected arrays."""
 _FLOATS = {"float": np.float32, "double": np.float64}
 
 EMULATED_S = 120
@@ -75,11 +75,11 @@ def tune(
         saxpy = {"n": n, "a": 2.0, "x": x, "y": y}
         rows = bfsbench.tune("saxpy.cu", saxpy, lambda n, a, x, y: {"y": a * x + y}, work=n, UNROLL=[1, 2])
 
-    The kernel is declared ``extern "C"``. ``arguments`` is a dictionary from the kernel's parameter names to
-    their values. A pointer's value is a NumPy array, and other values are numbers. ``reference`` takes these
-    arguments by name. It returns a dictionary from the names of outputs to their expected arrays. ``work`` is
-    the number of items that the threads share. With grid ``"auto"``, each item gets a thread. ``macros`` are
-    values to try for macros of the source file.
+    The kernel is declared ``extern "C"``. ``arguments`` is a dictionary that maps the kernel's parameter
+    names to their values. A pointer's value is a NumPy array, and other values are numbers. ``reference``
+    takes these arguments by name. It returns a dictionary that maps the names of outputs to their expected
+    arrays. ``work`` is the number of items that the threads share. With grid ``"auto"``, each item gets a
+    thread. ``macros`` are values to try for macros of the source file.
 
     Without ``points`` every configuration is measured. With ``points``, at most this many configurations are
     measured: one parameter at a time is varied, starting from the first values of all parameters. This is
@@ -89,8 +89,9 @@ def tune(
     for races: on the CPU, a kernel with a race may be ``ok``.
 
     Returns one row per configuration in the order measured. The columns are ``grid``, ``block``, the macros,
-    ``status`` (ok, wrong or failed), ``reason``, ``fastest_ms`` and ``median_ms``. On the CPU the two times
-    are ``emulated_fastest_ms`` and ``emulated_median_ms``, because they say nothing about a GPU.
+    ``status`` (ok, wrong or failed), ``reason``, ``fastest_ms`` and ``median_ms``. On the CPU the two columns
+    of times are called ``emulated_fastest_ms`` and ``emulated_median_ms`` instead, because emulated times say
+    nothing about a GPU.
 
     Raises UsageError for a file without the kernel, for macros that the file does not use, and for arguments
     that do not match the kernel's parameters. Also raises UsageError for ``block="auto"`` alone, and for a
@@ -167,7 +168,7 @@ class _Trial:
     def expected(self, reference: Reference) -> dict[str, npt.NDArray[Any]]:
         """Return the expected arrays of the outputs.
 
-        Raises UsageError if the names of the arguments differ from those of the kernel's parameters. Also
+        Raises UsageError if the names of the arguments differ from the names of the kernel's parameters. Also
         raises UsageError if the reference returns no dictionary, no output, or an output that is not an
         argument of the same shape.
         """

@@ -86,7 +86,7 @@ class Runner(Protocol):
 
     def run(self, points: Sequence[Point], graphs: Graphs, method: Method) -> Iterator[Measured]:
         """Yield the outcome of each point (configuration) when it has been measured, in any order. ``graphs``
-        maps the locator of each graph, the text by which the graph is loaded, to the graph.
+        maps locators to graphs. A locator is the text by which a graph is loaded.
         """
 
     def close(self) -> None:

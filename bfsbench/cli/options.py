@@ -117,8 +117,8 @@ def gathered(variable: str, kind: Callable[..., object], options: Mapping[str, D
     argument.
 
     The argument is called ``variable``. Its value is the result of ``kind``, which is called with the
-    options' values as keyword arguments. ``options`` is a dictionary from the names of these keyword
-    arguments to the options.
+    options' values as keyword arguments. ``options`` maps the names of these keyword arguments to the
+    options.
     """
 
     def declare(function: Callable[..., None]) -> Callable[..., None]:

@@ -73,7 +73,9 @@ class Chart(TomlTable, frozen=True, kw_only=True, tag_field="kind", tag=""):
         yield from ()
 
     def texts(self, outcome: Outcome) -> dict[str, str]:
-        """Returns a dictionary from titles to the drawing's pictures made of characters."""
+        """Returns the drawing's pictures that are made of characters, as a dictionary with the titles as
+        keys.
+        """
         return {}
 
     def pictures(self, outcome: Outcome, title: str) -> Iterator[Picture]:

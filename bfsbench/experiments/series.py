@@ -176,8 +176,8 @@ def rivals(experiment: Experiment, series: Series, claim: Claim) -> list[Series]
 def _other_values(experiment: Experiment, series: Series) -> Series:
     """Returns the series that the word ``others`` stands for in a claim about ``series``.
 
-    The result selects rows of the variant that ``series`` selects, but with other values of its knobs. The
-    values are those that the experiment sweeps.
+    The result selects rows of the variant that ``series`` selects, but with other values of its knobs. These
+    are the values that the experiment's sweeps measure.
     """
     values: dict[str, set[str]] = {name: set() for name in series.knobs}
     variant = all_variants()[series.variant]

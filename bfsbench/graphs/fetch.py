@@ -1,5 +1,5 @@
-"""Fetches graphs: downloads or copies their files, verifies them and converts them. If a graph fails, the
-others are still fetched.
+"""Fetches graphs: downloads or copies their files, verifies them and converts them. If a graph cannot be
+fetched, all other graphs are still fetched.
 
 A :class:`Transfer` downloads one file over HTTP. It retries, resumes and verifies the download. The file gets
 its final name when it is complete. A :class:`Fetcher` uses transfers to fetch graphs of the catalogue.

@@ -6,7 +6,7 @@ without reading it again.
 
 The bytes of an unfinished download are in ``FILE.part``. Beside it, ``FILE.part.json`` records the address
 and the server's version of the file (ETag or date). The next attempt, also in a later process, therefore
-requests only the rest. The server answers with the whole file if it has changed.
+requests only the missing bytes. The server answers with the whole file if it has changed.
 
 If no checksum of a file is published, later downloads must match the first. The checksum of the first
 download is in the user's configuration folder, so that it survives the deletion of the cache.

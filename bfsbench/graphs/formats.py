@@ -129,8 +129,8 @@ class HeaderLines:
     def look_ahead(self, *comments: str) -> list[str]:
         """Returns the next two lines that are neither blank nor comments, without taking them.
 
-        The list is shorter if the file, or its next 64 MiB, contain fewer such lines. Raises InputError for a
-        line that is too long to be an edge.
+        The list is shorter if the file, or its next 64 MiB, contain fewer than two of these lines. Raises
+        InputError for a line that is too long to be an edge.
         """
         lines: list[bytes] = []
         unsearched = self._at

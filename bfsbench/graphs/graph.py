@@ -288,8 +288,8 @@ class Graph:
         ``row_offsets`` is int32 or int64[V+1]. ``column_indices`` is int32[E], ascending in each row. Each
         array is in host memory or on the first GPU, and must not change as long as the graph is used. If the
         graph is not directed, each edge must be listed both ways. Searches on the GPU read an array in GPU
-        memory directly. bfsbench also copies such an array to the host, for the checks of searches and for
-        the CSC and COO forms.
+        memory directly. bfsbench also copies arrays in GPU memory to the host, for the checks of searches and
+        for the CSC and COO forms.
 
         Raises UsageError for arrays of other types or strides, or on another device. Raises UsageError also
         if the arrays do not fit each other, or if a row does not ascend. Raises InputError for ids out of
@@ -334,8 +334,8 @@ class Graph:
         """Returns a Graph made of a NetworkX graph of any class. :meth:`vertex` finds the vertex of a node.
 
         Weights are the edges' attribute ``weight``, or 1 if it is missing. ``weights`` has the meaning that
-        :meth:`from_scipy` describes. Raises UsageError if there are no nodes, or if two nodes have equal
-        texts (``str``). Raises InputError for wrong weights.
+        :meth:`from_scipy` describes. Raises UsageError if there are no nodes, or if ``str`` returns equal
+        texts for two nodes. Raises InputError for wrong weights.
         """
         from bfsbench.graphs import interop
 
@@ -423,7 +423,9 @@ class Graph:
 
     @property
     def searched(self) -> dict[str, npt.NDArray[Any]]:
-        """Returns a dictionary of the arrays that searches use: CSR, CSC and COO, by their names."""
+        """Returns the arrays that searches use (CSR, CSC and COO), as a dictionary with the arrays' names as
+        keys.
+        """
         return {name: getattr(self, name) for name in SEARCHED}
 
     @property

@@ -278,7 +278,8 @@ def matrix_columns(matrix: SparseMatrix, label: str, orientation: Orientation, r
 
 def networkx_columns(graph: Links, label: str, reader: str = "") -> Columns:
     """Returns the edges of a NetworkX graph as columns. Each edge is listed once. An edge without the
-    attribute ``weight`` gets weight 1. Raises UsageError if two nodes have equal texts (``str``)."""
+    attribute ``weight`` gets weight 1. Raises UsageError if ``str`` returns equal texts for two nodes.
+    """
     edges = list(graph.edges(data="weight", default=1))
     nodes = _numbers_or_names(list(graph.nodes()))
     places = dict(zip(graph.nodes(), nodes.tolist(), strict=True))
@@ -307,9 +308,9 @@ def build(columns: Columns, ids: IdPolicy, weights: WeightPolicy | None) -> Grap
 
 def _numbers_or_names(nodes: Sequence[Hashable]) -> Column:
     """Returns the nodes as int64 if every node is an integer, or a string of at most 18 digits without a
-    leading zero. Otherwise returns the nodes as strings.
+    leading zero. Otherwise returns the nodes as strings, which ``str`` makes.
 
-    Raises UsageError if two nodes have equal texts (``str``).
+    Raises UsageError if ``str`` returns equal texts for two nodes.
     """
     if all(isinstance(node, int | np.integer) and not isinstance(node, bool) for node in nodes):
         return np.array(nodes, np.int64)

@@ -59,8 +59,7 @@ def split_marks(name: str) -> tuple[str, Marks]:
 
 
 def marks_of(found: Mapping[str, str]) -> Marks:
-    """Returns the Marks for the texts in ``found``, a dictionary from ``shrink`` and ``stands_for`` to their
-    values.
+    """Returns the Marks for the texts in ``found``, which may have the keys ``shrink`` and ``stands_for``.
 
     Raises UsageError if ``shrink`` is not a number above 0 and at most 1, or if ``stands_for`` is empty.
     """

@@ -131,14 +131,16 @@ class DeviceGraph:
 
     @property
     def csr(self) -> dict[str, Argument]:
-        """Returns the device arrays of out-neighbours (CSR), as a dictionary from the names of kernel
-        parameters."""
+        """Returns the device arrays of out-neighbours (CSR), as a dictionary whose keys are the names of
+        kernel parameters.
+        """
         return {"row_offsets": self.row_offsets, "column_indices": self.column_indices}
 
     @property
     def csc(self) -> dict[str, Argument]:
-        """Returns the device arrays of in-neighbours (CSC), as a dictionary from the names of kernel
-        parameters."""
+        """Returns the device arrays of in-neighbours (CSC), as a dictionary whose keys are the names of
+        kernel parameters.
+        """
         return {"column_offsets": self.column_offsets, "row_indices": self.row_indices}
 
     def _uploaded(self, name: str) -> Buffer:

@@ -33,7 +33,8 @@ def report(
     backends: Iterable[str] = (),
     out: os.PathLike[str] | str | None = None,
 ) -> dict[str, pd.DataFrame]:
-    """Makes the tables of ``bfsbench report``. Returns a dictionary from their names to data frames.
+    """Makes the tables of ``bfsbench report``. Returns a dictionary that maps the names of the tables to data
+    frames.
 
     ``rows`` are result files, folders of result files, or a data frame from a sweep or from
     :func:`read_results`. For files, the level profiles beside them are read. A data frame has no level
@@ -163,9 +164,9 @@ def compare(
     configuration on each graph. The verdict is "same" for differences of at most ``threshold`` per cent.
     ``graphs``, ``variants`` and ``backends`` select rows.
 
-    Raises UsageError if ``a`` and ``b`` have no configuration in common, or unless exactly one of ``b``,
-    ``commits`` and ``searches`` is given. Raises UsageError if devices, graphs or methods differ, unless
-    ``allow_different`` is true. Raises InputError for files that cannot be read.
+    Raises UsageError if ``a`` and ``b`` have no configuration in common. Raises UsageError also if not
+    exactly one of ``b``, ``commits`` and ``searches`` is given. Raises UsageError if devices, graphs or
+    methods differ, unless ``allow_different`` is true. Raises InputError for files that cannot be read.
     """
     from bfsbench.reports.comparison import points
 

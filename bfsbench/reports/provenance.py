@@ -192,7 +192,8 @@ def warnings(rows: pd.DataFrame) -> list[str]:
 
 def _about_samples(rows: pd.DataFrame) -> list[str]:
     """Returns one line for each kind of warning in the column ``warnings``. A line has the number of rows
-    with that kind, and the first such warning."""
+    with this kind of warning, and the text of the first warning.
+    """
     found: dict[str, list[str]] = {}
     warned = rows[rows["warnings"] != ""]
     for graph, variant, texts in zip(warned["graph"], warned["variant"], warned["warnings"], strict=True):

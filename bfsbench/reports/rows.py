@@ -140,7 +140,7 @@ class Results:
 
     @classmethod
     def of(cls, rows: pd.DataFrame) -> Results:
-        """Returns a Results that holds the rows, and the parts into which the function ``kinds`` splits them."""
+        """Returns the Results of these rows. The function ``kinds`` splits the rows into parts."""
         return cls(rows, [*kinds(rows)])
 
 

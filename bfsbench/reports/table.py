@@ -2,7 +2,7 @@
 data for people.
 
 Tables are written as text, Markdown, LaTeX, CSV or JSON. In text, long cells are wrapped. If a table is too
-wide, its last columns follow below the first ones.
+wide, its last columns are printed below its first columns.
 """
 
 from __future__ import annotations

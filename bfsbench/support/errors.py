@@ -83,7 +83,8 @@ def as_option(name: str) -> str:
 
 def spelt(text: str, spell: Callable[[str], str], /, **values: object) -> str:
     """Returns the text with each ``{name}`` replaced by ``values[name]``, or by ``spell(name)`` if ``values``
-    has no such name."""
+    does not have this name.
+    """
     return re.sub(r"\{(\w+)\}", lambda at: str(values[at[1]] if at[1] in values else spell(at[1])), text)
 
 
@@ -131,8 +132,9 @@ class LaunchError(DeviceError):
 
 
 class KernelError(DeviceError):
-    """Raised if a kernel fails while it runs. Also raised if a call of NVIDIA's driver fails, unless the
-    launch was refused or memory is lacking. The device's context may be unusable afterwards."""
+    """Raised if a kernel fails while it runs. Also raised if a call of NVIDIA's driver fails for a reason
+    other than a refused launch or a lack of memory. The device's context may be unusable afterwards.
+    """
 
     status = "crash"
 

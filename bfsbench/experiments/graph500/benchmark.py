@@ -342,7 +342,7 @@ class Benchmark:
         """Returns the row of one search.
 
         ``prepare_ms`` is the construction time. ``mteps_graph500`` is the rate in millions of edges per
-        second. The edges are those in the list of edges whose two ends are in the tree.
+        second. It counts the edges in the list of edges that have both ends in the tree.
         """
         times = {k: v for k, v in sample_columns([milliseconds], [0]).items() if not k.startswith("wall")}
         return {

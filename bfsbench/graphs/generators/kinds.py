@@ -103,9 +103,9 @@ def rmat(
 ) -> EdgeList:
     """Returns the edges of an R-MAT graph with m edges over n vertices. Self loops and repeated edges stay.
 
-    As in GTgraph, the range of ids is halved floor(log2(n)) times, rounding down. Only 2**floor(log2(n))
-    vertices are reached, and the rest stay isolated. After each halving, the chance of each quadrant is
-    multiplied by a random factor, drawn uniformly between 1 - noise/2 and 1 + noise/2.
+    As in GTgraph, the range of ids is halved floor(log2(n)) times, rounding down. So only 2**floor(log2(n))
+    vertices can get edges, and all other vertices stay isolated. After each halving, the chance of each
+    quadrant is multiplied by a random factor, drawn uniformly between 1 - noise/2 and 1 + noise/2.
     """
     weights = _weights("rmat", a, b, c)
     ends = draw_edges("rmat", n, m, weights, int(noise * _NOISE_UNIT), shuffle, seed=seed)
@@ -318,7 +318,7 @@ def weighted_random(n: int, density: float, max_weight: int, seed: int) -> EdgeL
     per cent.
 
     There are no self loops. Weights are drawn uniformly from 1 .. ``max_weight``, which is 1000 in the CSE
-    6230 paper. The paper defines only how weights are drawn, so the rest is this project's choice.
+    6230 paper. The paper defines only how weights are drawn. How arcs are drawn is this project's choice.
     """
     sources, targets = draw_edges("digraph", n, chance(density / 100), seed=seed)
     weights = draw_weights(len(sources), max_weight, seed=seed)

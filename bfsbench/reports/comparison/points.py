@@ -130,8 +130,9 @@ def of_commits(side: Side, first: str, second: str) -> tuple[Side, Side]:
 
 
 def _commit_called(wanted: str, side: Side) -> str:
-    """Returns the commit in a side's rows that equals ``wanted`` or begins with it. Raises UsageError unless
-    there is exactly one."""
+    """Returns the commit in a side's rows that equals ``wanted`` or begins with it. Raises UsageError if no
+    commit or several commits match.
+    """
     counts = Counter(row["commit"] for row in side.rows)
     if wanted in counts:
         return wanted
@@ -341,7 +342,7 @@ def compare(a: Side, b: Side, threshold: float) -> Comparison:
 
 
 def _by_point(side: Side) -> dict[tuple[str, ...], list[Row]]:
-    """Returns a dictionary from a configuration (its values in the columns AXES) to its rows. Rows of
+    """Returns a dictionary that maps each configuration (its values in the columns AXES) to its rows. Rows of
     emulated kernels are left out.
 
     If the rows of a configuration come from several versions of the code, only the rows of the latest version

@@ -85,8 +85,9 @@ class BreadthFirstSearch(Family):
         return ForeignSearch
 
     def advice(self, rows: pd.DataFrame) -> Iterator[str]:
-        """Yields a warning for each graph with sources that reach few vertices, because such sources dominate
-        a harmonic mean of rates."""
+        """Yields a warning for each graph with sources that reach few vertices. The warning is needed because
+        these sources dominate a harmonic mean of rates.
+        """
         rows = rows[["graph", "graph_checksum", "source", "status", "reached", "num_vertices"]]
         searched = rows[rows["status"] == "ok"].drop_duplicates(["graph", "graph_checksum", "source"])
         short = searched["reached"] < _BARELY * searched["num_vertices"]

@@ -95,8 +95,9 @@ class Search(Problem):
 
     def other_sources(self, count: int) -> list[int]:
         """Returns at most ``count`` random vertices that have out-arcs and that this search reaches, without
-        its source. In an undirected graph, searches from them do about as much work as this search. If there
-        are fewer than ``count`` such vertices, the method chooses among all vertices with out-arcs."""
+        its source. In an undirected graph, searches from them do about as much work as this search. If this
+        search reaches fewer than ``count`` of them, the method chooses among all vertices with out-arcs.
+        """
         with_arcs = np.diff(self.graph.row_offsets) > 0
         reached = with_arcs & (self.levels > 0)
         found = np.flatnonzero(reached if np.count_nonzero(reached) >= count else with_arcs)

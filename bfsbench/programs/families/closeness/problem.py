@@ -39,7 +39,9 @@ class WrongMeasuresError(WrongResultError):
 
 def drawn_sources(graph: Graph, number: int) -> Ids:
     """Returns ``number`` random vertices that have outgoing arcs, int32 in ascending order. The result
-    depends only on the graph and the number. Raises UsageError if the graph has fewer such vertices."""
+    depends only on the graph and the number. Raises UsageError if the graph has fewer than ``number``
+    vertices with outgoing arcs.
+    """
     starts = np.flatnonzero(np.diff(graph.row_offsets))
     if not 1 <= number <= len(starts):
         raise UsageError(f"{graph.full_name}: of {number:,} sources to draw there are {len(starts):,}")
@@ -105,8 +107,10 @@ class ManySources(Problem):
         self._answered = found
 
     def _laws(self, found: Measures) -> dict[str, npt.NDArray[np.bool_]]:
-        """Check conditions that the distances from every source must satisfy. Returns a dictionary from error
-        messages to bool[sources], which is True for each source that satisfies the condition."""
+        """Check conditions that the distances from every source must satisfy. Returns a dictionary with one
+        item per condition. The key is the error message. The value, bool[sources], is True for each source
+        that satisfies the condition.
+        """
         others, total = found["reached"] - 1, found["distance_sum"]
         harmonic, farthest = found["harmonic"], found["eccentricity"]
         slack = 1 + _TOLERANCE
