@@ -222,7 +222,7 @@ class Shares:
     """The groups of points (configurations) that wait for a worker, by their graphs.
 
     A worker takes groups of one graph until no group of this graph is waiting. The worker then changes to the
-    graph with the most waiting work per worker, where the worker itself counts as one more worker of each
+    graph with the most waiting work per worker. In this comparison, the worker counts as a worker of every
     graph. As a result, workers spread over the graphs, and share the last graphs. The work of a point is
     estimated by the graph's number of edges in ``sizes``. The estimate is crude, but workers that finish
     early take another graph.
@@ -260,7 +260,7 @@ class Shares:
         self._waiting[groups[0][0].graph].extendleft(reversed(groups))
 
     def leave(self, worker: str) -> None:
-        """Record that a worker has no graph any more, so that its next group may be of any graph."""
+        """Record that a worker no longer works on a graph. Its next group of points may then be of any graph."""
         self._graph_of.pop(worker, None)
 
 
@@ -316,7 +316,7 @@ class Dispatch:
         """Tickets by the keys of their tasks, in the order in which they were given to workers."""
         self._answered: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._begun: dict[str, str] = {}
-        """A dictionary from a worker's address to the key of the task that this worker began last."""
+        """A dictionary that maps a worker's address to the key of the task that this worker began last."""
         self._topic = f"bfsbench-{uuid.uuid4()}"
         self.client.subscribe_topic(self._topic, self._note_begun)
 
