@@ -1,5 +1,5 @@
-"""Find the fastest grid, block and macros of a kernel in a ``.cu`` file. The caller gives its arguments and a
-reference function. A class that declares the kernel is not needed.
+"""Find the fastest grid, block and macros of a kernel in a ``.cu`` file. The caller gives the kernel's
+arguments and a reference function. A class that declares the kernel is not needed.
 """
 
 from __future__ import annotations

@@ -85,8 +85,8 @@ class Runner(Protocol):
         the machine and the software. The runner must be started."""
 
     def run(self, points: Sequence[Point], graphs: Graphs, method: Method) -> Iterator[Measured]:
-        """Yield the outcome of each point (configuration) when it has been measured, in any order. ``graphs``
-        maps locators to graphs. A locator is the text by which a graph is loaded.
+        """Yield the outcome of each point (configuration) as soon as the point has been measured, in any
+        order. ``graphs`` maps locators to graphs. A locator is the text by which a graph is loaded.
         """
 
     def close(self) -> None:
@@ -166,8 +166,9 @@ def _graph_in_turns(
 
 
 def _by_source(turns: Mapping[Point, Sequence[Measured]]) -> list[dict[Point, list[float]]]:
-    """Return one dictionary for each source: from its points (configurations) to their times in ms. Points
-    that failed are left out."""
+    """Return one dictionary for each source. It maps the source's points (configurations) to their times in
+    ms. Points that failed are left out.
+    """
     times: dict[int | None, dict[Point, list[float]]] = {}
     for point, taken in turns.items():
         if taken[-1].row["status"] == "ok":

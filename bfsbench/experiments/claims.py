@@ -128,8 +128,8 @@ def _weak(outcome: Outcome, claim: Claim, series: Series, graph: str) -> dict[st
     """Returns a remark on a series that was measured with too few settings for a verdict. The remark gives
     the number of settings measured and the number needed.
 
-    The result is a dictionary with one entry, from the series' title to the remark. It is empty if the number
-    of settings suffices.
+    The result is a dictionary with one item. The key is the series' title, and the value is the remark. The
+    dictionary is empty if the number of settings suffices.
     """
     due = settings_due(outcome.experiment, series) if claim.quantity == "time" else 0
     have = outcome.num_settings(series, graph)

@@ -468,8 +468,9 @@ def _layout(label: str, header: Header, recipe: Recipe, wide: bool) -> Layout:
 
 
 def _check_counts(label: str, header: Header, parsed: Parsed) -> None:
-    """Check the numbers that a header announces. Raises InputError if a number is wrong or there are no
-    edges."""
+    """Check the numbers in a file's header against the edges of the file. Raises InputError if a number is
+    wrong, or if there are no edges.
+    """
     found = len(parsed.sources)
     if not found:
         raise InputError(f"{label}: the file holds no edges")

@@ -200,9 +200,9 @@ GraphLike: TypeAlias = (
 def as_graph(anything: GraphLike | object) -> Graph:
     """Convert an object to a Graph. ``TAKEN`` lists the accepted types. Raises UsageError for any other type.
 
-    The function reads no weights from a matrix, a NetworkX graph, a table or a third column. All-pairs
-    shortest paths refuse a graph with unread weights other than 1. For all-pairs shortest paths, make the
-    Graph with ``weights="read"``, for example by :meth:`Graph.from_scipy`.
+    The function reads no weights, although a matrix, a NetworkX graph, a table, or an array with three
+    columns may have weights. All-pairs shortest paths refuse a graph with unread weights other than 1. For
+    all-pairs shortest paths, make the Graph with ``weights="read"``, for example by :meth:`Graph.from_scipy`.
     """
     if isinstance(anything, Graph):
         return anything

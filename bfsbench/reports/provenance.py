@@ -275,8 +275,8 @@ def files_of(frames: Sequence[pd.DataFrame]) -> list[str]:
 
 
 def facts_of(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Returns the columns ``_FACTS`` of all result rows that one table is made of, and the column ``device``,
-    a GPU or a CPU. Equal rows are returned once.
+    """Returns the columns ``_FACTS`` of all result rows that one table is made of. Adds the column
+    ``device``, which names a GPU or a CPU. Equal rows are returned once.
 
     ``commit`` has the first 7 characters of the commit, and ``taken_at`` has the day.
     """

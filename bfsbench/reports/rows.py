@@ -85,8 +85,9 @@ class Kind:
 
     @cached_property
     def launches(self) -> pd.DataFrame:
-        """One row per configuration that has a block size and times from the most sources. Configurations
-        without a block size do not count for the largest number of sources."""
+        """One row per configuration that has a block size and times from the most sources. Only
+        configurations with a block size count when the largest number of sources is determined.
+        """
         return _of_most_sources(self._combined[self._combined["block"].notna()], self.also)
 
     @cached_property
@@ -524,8 +525,9 @@ def short_names(graphs: Iterable[str]) -> dict[str, str]:
 
 
 def without_shared_options(graphs: Sequence[str]) -> tuple[dict[str, str], str]:
-    """Returns the graphs' names without the reading options that all graphs share, by full name, and the text
-    of these options, such as ``duplicates=drop, symmetrised``."""
+    """Returns a dictionary that maps the graphs' full names to names without the reading options that all
+    graphs share. Also returns the text of these options, such as ``duplicates=drop, symmetrised``.
+    """
     options = [graph.split(":")[1:] for graph in graphs]
     shared = [option for option in options[0] if all(option in some for some in options)] if options else []
     short = {

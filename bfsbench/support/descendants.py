@@ -74,7 +74,7 @@ def kill_programs(pid: int) -> None:
 
 
 def kill_descendants() -> None:
-    """Kill all descendants of this process. If it has become the parent of orphans, they are killed too."""
+    """Kill all descendants of this process. Orphans that this process has adopted are killed too."""
     for _ in range(10):
         found = [*_below(os.getpid(), _tree())]
         if not found:

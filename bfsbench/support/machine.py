@@ -53,8 +53,8 @@ def number_fields(path: Path) -> dict[str, int]:
 
 
 def _cgroup_room() -> Iterator[int]:
-    """Yields the bytes below the memory limit that are free, for each control group of the process and for
-    their parents.
+    """Yields the number of bytes that may still be allocated below the memory limit, for each control group
+    of the process and for the parents of these groups.
 
     File pages that the system can drop count as free, although the system reports them as used.
     """

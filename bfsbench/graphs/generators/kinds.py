@@ -169,8 +169,8 @@ _SIDE = 1 << 30
     size=lambda n, degree, **_: (n, n * degree / 2),
 )
 def geometric(n: int, degree: float, seed: int) -> EdgeList:
-    """Returns the edges of a random geometric graph. It draws n points uniformly from a square and joins near
-    points, so that the mean degree is about ``degree``.
+    """Returns the edges of a random geometric graph. The generator draws n points uniformly from a square and
+    joins near points, so that the mean degree is about ``degree``.
 
     The square is divided into cells, and vertices are numbered cell after cell. Near points therefore have
     similar numbers, as in a mesh.
@@ -288,8 +288,8 @@ def dense(nodes: int, density: float, degree: float, seed: int) -> EdgeList:
 
     Every vertex has an arc to itself and an arc to its successor on a ring through all vertices. Each other
     arc exists with a probability of ``density`` per cent. The out-degree is at most ``degree`` per cent of
-    ``nodes``. A vertex with too many arcs loses random arcs, but not the first two. The density is therefore
-    not exact.
+    ``nodes``. From a vertex with too many arcs, random arcs are removed, but not the arc to itself or to its
+    successor. The density is therefore not exact.
     """
     most = int(nodes * degree / 100)
     if most < min(nodes, 2):

@@ -151,8 +151,8 @@ def of_searches(side: Side, first: str, second: str) -> tuple[Side, Side]:
     several configurations have times from that many sources, the side has the fastest of them (geometric mean
     of ``search_ms``).
 
-    The columns in which two searches always differ are made equal, so that rows of one graph and source pair.
-    Raises UsageError if a search has no rows with times.
+    The columns in which two searches always differ are made equal, so that rows of one graph and one source
+    form a pair. Raises UsageError if a search has no rows with times.
     """
     sides = []
     for name in (first, second):
@@ -499,7 +499,8 @@ def _circumstances(row: Row) -> dict[str, str]:
 
 
 def _differences(pairs: Sequence[tuple[list[Row], list[Row]]], facts: Facts) -> list[str]:
-    """Returns one line for each property, such as ``driver``, that is not constant within a configuration.
+    """Returns one line for each property, such as ``driver``, that differs between the rows of a
+    configuration.
 
     Each element of ``pairs`` has the rows of one configuration from the two sides. ``facts`` returns the
     properties of a row. A line says in how many configurations the rows differ in the property, and lists the
@@ -521,8 +522,10 @@ def _differences(pairs: Sequence[tuple[list[Row], list[Row]]], facts: Facts) -> 
 
 
 def _other_knobs(rows_a: Collection[tuple[str, ...]], rows_b: Collection[tuple[str, ...]]) -> Iterator[str]:
-    """Yields one line for each variant with points that do not pair only because their knobs differ, as after
-    a change of a default. The arguments have the configurations of both sides, as values of AXES."""
+    """Yields one line for each variant with points that would be on both sides if their knobs were equal.
+    This happens, for example, after a knob's default has changed. The arguments have the configurations of
+    both sides, as values of AXES.
+    """
     variant, knobs = AXES.index("variant"), AXES.index("knobs")
     sides: list[dict[tuple[str, ...], set[str]]] = [defaultdict(set), defaultdict(set)]
     for side, rows, others in zip(sides, (rows_a, rows_b), ({*rows_b}, {*rows_a}), strict=True):

@@ -463,11 +463,10 @@ def profiles(measured: TimedRows) -> Iterator[dict[str, Any]]:
 
 
 def first_of(searches: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Returns as many level profiles from the start of the list as have at most ``_MOST_LEVELS`` levels in
-    total.
+    """Returns the first profiles of a list of level profiles, up to ``_MOST_LEVELS`` levels in total.
 
-    If profiles are left out, the second result is a list with one line, which says how many are shown.
-    Otherwise it is an empty list.
+    Also returns a list. It has one line, which says how many profiles are shown, or is empty if no profile is
+    left out.
     """
     sizes = itertools.accumulate(len(search["kernel"]) for search in searches)
     shown = [search for search, size in zip(searches, sizes, strict=True) if size <= _MOST_LEVELS]

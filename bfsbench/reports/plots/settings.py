@@ -191,9 +191,9 @@ def knob_sweeps(measured: TimedRows, *, title: str = "", knobs: Sequence[str] = 
 def _varied(times: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yields each knob whose effect was measured, with the configurations that show this effect.
 
-    The effect shows on a graph on which several values of the knob were measured while all other settings
-    were equal. The column ``value`` of the configurations holds the knob's values. If only the grid or only
-    the block varied, it is yielded like a knob.
+    These are configurations on graphs on which several values of the knob were measured while all other
+    settings were equal. The column ``value`` of the configurations holds the knob's values. If only the grid
+    or only the block varied, it is yielded like a knob.
     """
     settings = times["knobs"].map(knob_values)
     given_values = {

@@ -124,7 +124,7 @@ def grade(exercise: Exercise, kernel: Path, begin: Callable[[], None] = lambda: 
 def improvement(exercise: Exercise, kernel: Path) -> str:
     """Returns a line that compares a passed kernel with the original kernel of the exercise.
 
-    The line compares costs if the exercise limits a cost, and otherwise faults.
+    The line compares the costs of the kernels if the exercise limits a cost, and otherwise their faults.
     """
     handed_out = HERE / "kernels" / exercise.file
     if exercise.cost:

@@ -25,9 +25,10 @@ def bits_for(
     """Returns the number of sources that one pass over the graph serves. The result is one of ``widths``,
     which must be in ascending order.
 
-    The result is the largest width that meets two conditions. Each of ``workers`` workers has at least one
-    pass. The search takes ``bytes_of(width)`` bytes, which must be at most half of ``room`` bytes;
-    ``room=None`` sets no limit. If no width meets the conditions, the smallest width is returned.
+    The result is the largest width that meets two conditions. First, each of ``workers`` workers has at least
+    one pass. Second, the search takes at most half of ``room`` bytes. The search takes ``bytes_of(width)``
+    bytes. If ``room`` is None, there is no second condition. If no width meets the conditions, the smallest
+    width is returned.
     """
     busy = [bits for bits in widths if bits * (workers - 1) < sources]
     fitting = [bits for bits in busy if room is None or 2 * bytes_of(bits) <= room]
