@@ -43,7 +43,8 @@ TIE = 0.01
 """Two points count as equally fast if the confidence intervals of both medians lie in a narrow range. The
 range may be as wide as this share of the lower median."""
 RETAKEN = 4
-"""If a point takes at most n samples, at most RETAKEN * n more are discarded because the device throttled."""
+"""At most RETAKEN * n samples of a point are discarded because the device throttled. The number n is the
+largest number of samples that the point may take."""
 REST_S = 0.1
 """Pause in seconds after a sample was discarded because the device throttled."""
 

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 Graphs = Mapping[str, Graph]
-"""A dictionary that maps the locator of each graph, the text by which it is loaded, to the graph."""
+"""A dictionary that maps locators to graphs. A locator is the text by which a graph is loaded."""
 
 
 @dataclass(frozen=True)

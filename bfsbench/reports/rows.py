@@ -36,7 +36,7 @@ COLD = "_cold"
 EMULATED = "_emulated"
 """Suffix of the names of tables and pictures of emulated kernels."""
 NEVER_HOW_FAST = " (emulated on the CPU: shows that it works, never how fast it is)"
-"""Text that titles of tables of emulated kernels end with."""
+"""Text at the end of the titles of tables of emulated kernels."""
 
 DAY = len("2026-11-21")
 """Number of characters at the beginning of a time that hold the day."""

@@ -93,7 +93,7 @@ def remove_unfinished() -> None:
 
 
 _ATTEMPTS = 10
-"""How often files are removed that other threads may write."""
+"""Number of attempts to remove files that other threads may still write."""
 
 
 def _remove(path: Path) -> None:
