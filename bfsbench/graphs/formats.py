@@ -159,8 +159,9 @@ class HeaderLines:
         return InputError(f"{self.label}:{self.number}: {message}")
 
     def vertices(self, word: str) -> int:
-        """Returns the number of vertices that the word states. Raises InputError if a graph cannot have so
-        many vertices."""
+        """Returns the number of vertices that the word states. Raises InputError if this number exceeds the
+        limit for graphs.
+        """
         if not 0 < int(word) <= MAX_VERTICES:
             raise self.error(f"{int(word):,} vertices: a graph has 1 to {MAX_VERTICES:,}")
         return int(word)

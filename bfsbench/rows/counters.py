@@ -73,7 +73,9 @@ class Counted(ABC):
 
     @property
     def subject(self) -> str:
-        """A line that names what several searches in one report share. For a program, it is the title."""
+        """A line with the properties that several searches in one report share. For a program, it is the
+        title.
+        """
         return self.title
 
 

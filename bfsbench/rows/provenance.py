@@ -52,7 +52,7 @@ _LIMIT_S = 20
 
 
 def _output(*command: str) -> str:
-    """Return what a command prints, or an empty text if it fails."""
+    """Return the output of a command, or an empty text if it fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT_S, check=True)
     except (OSError, subprocess.SubprocessError):

@@ -334,8 +334,8 @@ _GRID = (_side("rows", "rows of cells"), _side("columns", "columns of cells"))
 
 
 def _count(name: str, cells: int) -> int:
-    """Returns ``cells``, the number of vertices of a grid. Raises UsageError if a graph cannot have so many
-    vertices.
+    """Returns ``cells``, the number of vertices of a grid. Raises UsageError if this number exceeds the limit
+    for graphs.
     """
     if cells > MAX_VERTICES:
         raise UsageError(
