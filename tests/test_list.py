@@ -161,8 +161,10 @@ def test_a_broken_module_is_one_line_and_the_others_are_listed(
     comma = ", " if reason.startswith("line") else ": "
     line = f"bfsbench: cannot load variant module {tmp_path / 'broken.py'}{comma}{reason}\n"
     assert found.stderr == line
-    planned = command([tmp_path], "run", "--dataset", "soc-Epinions1", "--dry-run", check=2)
-    assert planned.stderr == line
+    planned = ("run", "--dataset", "soc-Epinions1", "--dry-run", "--variant")
+    assert "1 point" in command([tmp_path], *planned, "mine", check=0).stdout
+    for missing in ("broken", "all"):
+        assert command([tmp_path], *planned, missing, check=2).stderr == line
 
 
 def test_a_module_called_like_another_is_refused(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from bfsbench.programs.families import DEFAULT
 from bfsbench.programs.families.base import Family
 from bfsbench.rows.point import KnobValue, Point
 from bfsbench.support.errors import UsageError, whole
-from bfsbench.variants import all_variants, family_of, find
+from bfsbench.variants import all_variants, family_of, find, require_all
 from bfsbench.variants.base import PRESETS, Variant
 
 
@@ -328,8 +328,11 @@ def chosen_variants(names: Sequence[str], family: str | None = None) -> list[typ
     that can run here.
 
     This family is ``family`` or, if it is None, the family of the first name. Raises UsageError for an
-    unknown name, for a variant of another family, and for a variant that cannot run here.
+    unknown name, for a variant of another family, and for a variant that cannot run here. If the names
+    contain ``all``, also raises UsageError if a variant cannot be loaded.
     """
+    if "all" in names:
+        require_all()
     named = [find(name) for name in names if name != "all"]
     for variant in named:
         if family is not None and variant.family != family:

@@ -471,6 +471,8 @@ def tune_command(
     end the best configuration is printed as a 'bfsbench run' command. Host programs without knobs need only
     one point.
     """
+    if measuring.until_decided:
+        raise UsageError("tune goes without --until-decided: it compares configurations as they are measured")
     every = chosen_variants(names(variants, "--variant"))
     check_knobs(every, knobs)
     tunings = []

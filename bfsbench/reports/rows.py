@@ -558,6 +558,8 @@ def in_words(sources: Sequence[int], family: Family, names: Mapping[int, str]) -
     """
     if not sources:
         return family.one
+    if family.draws_sources:  # the rows then have the number of sources instead of a source
+        return f"{' or '.join(map(str, sources))} sources"
     if len(sources) > 1:
         return f"{len(sources)} sources"
     return f"source {called(sources[0], names)}"

@@ -41,12 +41,15 @@ class Discovered:
 
 
 def all_variants() -> dict[str, type[Variant]]:
-    """Returns all variant classes by name, in alphabetical order. Raises UsageError if a folder, or anything
-    that it declares, cannot be used. The error reports only the first problem."""
-    found = look()
-    if found.problems:
-        raise UsageError(found.problems[0])
-    return dict(found.variants)
+    """Returns all variant classes that can be used, by name, in alphabetical order."""
+    return dict(look().variants)
+
+
+def require_all() -> None:
+    """Raise UsageError if a folder of variants, or anything that it declares, cannot be used. The error
+    reports only the first problem."""
+    if problems := look().problems:
+        raise UsageError(problems[0])
 
 
 def all_families() -> dict[str, Family]:
@@ -67,6 +70,7 @@ def add_folder(folder: Path) -> list[type[Variant]]:
         look.cache_clear()
     modules = {f"{__name__}.{info.name}" for info in pkgutil.iter_modules([str(place)])}
     files = {file.resolve() for file in declarations_in(place)}
+    require_all()
     declared = [
         variant
         for variant in all_variants().values()
@@ -185,14 +189,15 @@ def with_aliases(name: str) -> str:
 
 def find(name: str) -> type[Variant]:
     """Returns the variant with a given name or alias, in upper or lower case. If there is none, raises
-    UsageError, whose message suggests similar names. Raises UsageError also if ``name`` is not a string, or
-    if ``all_variants`` raises it."""
+    UsageError, whose message suggests similar names, or says which variant cannot be used. Raises UsageError
+    also if ``name`` is not a string."""
     if not isinstance(name, str):
         raise UsageError(f"a variant is one name, not {name!r}")
     known: dict[str, type[Variant]] = {}
     for variant in all_variants().values():
         known.update(dict.fromkeys((variant.name, *variant.aliases), variant))
     if name.lower() not in known:
+        require_all()  # a variant that cannot be used may have the name
         raise unknown_name("variant", name, known)
     return known[name.lower()]
 

@@ -177,7 +177,7 @@ def knob_sweeps(measured: TimedRows, *, title: str = "", knobs: Sequence[str] = 
         heading = f"{title or 'Knobs'}: {name}{measured.heading}"
         for page, shown in pages(of_variant, ROWS * side_by_side(_PANEL[0])):
             figure, axes = panels(heading, len(shown), size=_PANEL, sharey=True)
-            axes[0].set_ylabel(f"{measured.quantity},\nwith the best values of the other knobs")
+            axes[0].set_ylabel(f"{measured.quantity},\nall other settings equal")
             for axis, (label, knob, part) in zip(axes, shown, strict=True):
                 _panel(axis, knob, part, measured)
                 if len(labels) > 1 and label != knob:
