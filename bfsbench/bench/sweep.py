@@ -374,26 +374,30 @@ def _helpers(work: Work) -> list[str]:
     return [*HELPERS, *(["generate"] if generated else []), *programs]
 
 
-def preview(request: SweepRequest) -> list[Point]:
+def preview(request: SweepRequest, *, real_sources: bool = False) -> list[Point]:
     """Return the points (configurations) that a sweep would measure, without measuring them.
 
-    With ``resume``, the result leaves out points whose rows are in the file and would be kept. Only graphs
-    that this file names are loaded. The sources in all other graphs are placeholders. Raises BfsbenchError if
-    the sweep could not run.
+    With ``resume``, the result leaves out points whose rows are in the file and would be kept. Random sources
+    depend on the graph. Only graphs that this file names are loaded, or all graphs with ``real_sources``. The
+    sources in all other graphs are placeholders. Raises BfsbenchError if the sweep could not run.
     """
     with _started(request) as runner:
+        loaded = {graph.locator: load_parsed(graph) for graph in request.work.graphs if real_sources}
         if request.method.resume and request.path is not None and request.path.exists():
-            return _left(request, request.path, runner)
-        return request.work.planned(_setting({}, runner))
+            return _left(request, request.path, runner, loaded)
+        return request.work.planned(_setting(loaded, runner))
 
 
-def _left(request: SweepRequest, path: Path, runner: Runner) -> list[Point]:
+def _left(request: SweepRequest, path: Path, runner: Runner, loaded: Graphs) -> list[Point]:
     """Return the points (configurations) that a sweep still has to measure: all points without a row of the
     current code. With ``retry_failed``, failed points are included. The sweep's file is not changed."""
     reading = replace(request.method, retry_failed=False, profile=False)
     with closing(Output(path, reading)) as output:
         begun = [graph for graph in request.work.graphs if graph.full_name in output.graphs]
-        graphs = {graph.locator: load_parsed(graph) for graph in begun}
+        graphs = {
+            **loaded,
+            **{graph.locator: load_parsed(graph) for graph in begun if graph.locator not in loaded},
+        }
         output.check_continuity(graphs, runner.origins())
 
         def known(point: Point) -> Mapping[str, str] | None:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 import shlex
 import shutil
@@ -73,6 +74,10 @@ class Failures(SweepProgress):
             click.echo(printable(f"{searched(row)}: {came_to(row)}{hint}"), err=True)
 
 
+class _ReaderGoneError(Exception):
+    """Raised if the program that reads the JSON lines has ended."""
+
+
 class JsonLines(SweepProgress):
     """A progress display that prints each event of a sweep as one line of JSON on standard output. The end of
     the ``with`` block is the last event."""
@@ -106,7 +111,10 @@ class JsonLines(SweepProgress):
         self._print("point", worker=measured.worker, **as_values(measured.row))
 
     def _print(self, event: str, **facts: object) -> None:
-        click.echo(json.dumps({"event": event, "time": now(), **facts}))
+        try:
+            click.echo(json.dumps({"event": event, "time": now(), **facts}))
+        except BrokenPipeError as error:
+            raise _ReaderGoneError from error
 
 
 def out_option(command: str) -> Declaration:
@@ -160,6 +168,12 @@ def carry_out(
             return sweep(request, display)
     except KeyboardInterrupt:
         _say_how_to_continue("interrupted", request, out)
+        raise SystemExit(INTERRUPTED) from None
+    except _ReaderGoneError:
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # at its end, Python flushes the stream
+        _say_how_to_continue("the reader of the output has gone", request, out)
         raise SystemExit(INTERRUPTED) from None
 
 
@@ -381,9 +395,9 @@ def run_command(
 
     Each combination is a point. It runs once, and its answer is checked by a sequential search or by SciPy.
     Then it is timed --repeats times. Each point becomes a row of the result file as soon as it is measured.
-    Points that fail become rows that say why, and the exit code is then 1. After an interrupt it is 130. If
-    --minutes ended the sweep before its last point, it is 124. A LIST has commas, and may contain the ranges
-    FIRST:LAST:xFACTOR and FIRST:LAST:+STEP.
+    Points that fail become rows that say why. The exit code is 1 if a point failed, 124 if --minutes ended
+    the sweep, and 130 after an interrupt. A LIST has commas, and may contain the ranges FIRST:LAST:xFACTOR
+    and FIRST:LAST:+STEP.
     """
     deadline = deadline_in(minutes)
     if as_json and quiet:
@@ -400,10 +414,10 @@ def run_command(
         if not sanitize(sanitizer, sys.argv[1:]):
             raise SystemExit(1)
     elif dry_run:
-        points = preview(asked)
+        points = preview(asked, real_sources=as_json)
         if as_json:
             for point in points:
-                click.echo(json.dumps(point.axes()))
+                click.echo(json.dumps(as_values(point.axes())))
         elif points:
             print_plan(points, measuring.repeats)
             print_memory(work.graphs, points)

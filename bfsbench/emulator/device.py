@@ -1,4 +1,4 @@
-"""The emulated GPU: compiles and launches kernels, holds buffers and events, and reports faults and counts."""
+"""The emulated GPU: compiles and launches kernels, holds buffers and events, reports faults and counts."""
 
 from __future__ import annotations
 

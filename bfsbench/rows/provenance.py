@@ -34,7 +34,7 @@ from bfsbench.rows.point import Point
 from bfsbench.rows.results import SCHEMA_VERSION
 from bfsbench.support import toolchain
 from bfsbench.support.errors import ToolchainError, UsageError, no_formula, printable
-from bfsbench.support.machine import cpu_model
+from bfsbench.support.machine import cpu_model, usable_cores
 from bfsbench.support.paths import KERNEL_HEADERS, PACKAGE
 from bfsbench.variants import find
 
@@ -91,7 +91,7 @@ def host_columns() -> dict[str, str]:
     of this process."""
     return {
         "host": platform.node(),
-        "host_cpu": f"{cpu_model()} ({os.cpu_count()} cores)",
+        "host_cpu": f"{cpu_model()} ({usable_cores()} cores)",
         "python": platform.python_version(),
         "version": __version__,
         "commit": commit(),

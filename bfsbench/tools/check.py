@@ -189,7 +189,8 @@ def table(reports: Iterable[Report]) -> pd.DataFrame:
             rows.append((report.variant, *what, found.runs, report.runs))
         for message, runs in sorted(report.failures.items()):
             rows.append((report.variant, message, "", "", "", "", False, runs, report.runs))
-    return pd.DataFrame(rows, columns=list(FOUND))
+    frame = pd.DataFrame(rows, columns=list(FOUND))
+    return frame.astype({"benign": bool, "runs": int, "of_runs": int})  # also if there are no rows
 
 
 def usual_graphs(variant: type[Variant], axes: Axes) -> list[GraphName]:

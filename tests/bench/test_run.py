@@ -487,6 +487,33 @@ def test_a_sweep_prints_its_events_as_lines_of_json(tmp_path: Path) -> None:
     assert [json.loads(line)["variant"] for line in planned] == ["frontier_numbers", "cpu_queue"]
 
 
+def test_a_dry_run_prints_the_points_that_would_be_measured_as_lines_of_json(tmp_path: Path) -> None:
+    words = ("--dataset", LATTICE, "--variant", "push", "--sources", "2")
+    planned = [
+        json.loads(line) for line in run(*words, "--dry-run", "--json", cwd=tmp_path).stdout.splitlines()
+    ]
+    rows = measured(*words, cwd=tmp_path)
+    assert [(point["source"], point["block"]) for point in planned] == [(int(r["source"]), 256) for r in rows]
+
+
+def test_a_sweep_whose_reader_has_gone_says_how_to_continue(tmp_path: Path) -> None:
+    words = ("--dataset", LATTICE, "--variant", "cpu_queue", "--block", "32", "--sources", "9", "--json")
+    command = [sys.executable, "-m", "bfsbench", "run", "--backend", "cpu", "--out", "r.csv", *words]
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(command, cwd=tmp_path, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (130, "bfsbench: the reader of the output has gone\n")
+
+
+def test_rows_name_the_cores_that_the_process_may_use(tmp_path: Path) -> None:
+    one = ["taskset", "-c", str(min(os.sched_getaffinity(0))), sys.executable, "-m", "bfsbench", "run"]
+    words = ("--dataset", LATTICE, "--variant", "cpu_queue", "--out", "r.csv")
+    subprocess.run([*one, *words], cwd=tmp_path, check=True, capture_output=True)
+    (row,) = read_rows(tmp_path / "r.csv")
+    assert row["host_cpu"].endswith("(1 cores)")
+
+
 def test_an_error_is_the_last_line_of_json(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("precious\n")
     done = run("--variant", "push", "--json", "--dataset", LATTICE, cwd=tmp_path, check=2)
