@@ -391,6 +391,22 @@ def test_a_counting_program_counts_its_lines() -> None:
     assert not any(isinstance(one, HostFinding) for one in report.findings)
 
 
+LANES = PROGRAMS / "lanes.cu"
+
+
+def test_lanes_that_reach_a_call_together_are_one_group() -> None:
+    with built([LANES], (), "watched") as program:
+        assert output(program) == "16 8 108\n"
+        for seed in range(1, 5):
+            (found,) = run(program, ["faults"], seed, quiet=True, stop=False).all_findings()
+            assert found.fault == "race"
+            assert {line and line.number for line in found.lines} == {line_of("without rank", LANES)}
+    with built([LANES], (), "counting") as program:
+        counts = run(program, [], 0, quiet=True, stop=False).counts
+    atomics = {of.line.number: of.lanes for of in counts if of.kind == "atomic" and of.line}
+    assert atomics == {line_of("group", LANES): 2, line_of("mask", LANES): 2}
+
+
 STREAMS = PROGRAMS / "streams.cu"
 RACES: dict[int, list[tuple[str, str]]] = {
     1: [("produce", "consume")],

@@ -162,20 +162,19 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSit
     return warp.result[lane];
 }
 
-// Returns the lanes that call __activemask() together. As on a GPU, all lanes that can reach the call take
-// part. Each lane waits in the call until all lanes of its warp have arrived, or no other thread of the block
-// can run.
-unsigned active_lanes() {
+// As on a GPU, all lanes that can reach the call take part. Each lane waits in the call until one of three
+// events: all lanes of its warp wait in __activemask(), no other thread of the block can run, or the other
+// threads have given way so often that they may wait for this lane.
+unsigned active_lanes(CallSite from) {
     Fiber& fiber = here();
     await_stores(fiber);
     ResidentBlock& block = block_of(fiber);
-    unsigned lane = fiber.rank % kWarpSize;
-    Warp& warp = block.warps[fiber.rank / kWarpSize];
+    unsigned index = fiber.rank / kWarpSize, lane = fiber.rank % kWarpSize;
+    Warp& warp = block.warps[index];
     warp.asking |= 1u << lane;
+    fiber.waits_from = from;
     if ((warp.present & ~warp.exited & ~warp.asking) == 0) {
-        unsigned lanes = std::exchange(warp.asking, 0), others = lanes & ~(1u << lane);
-        each_lane(lanes, [&](unsigned each) { warp.result[each] = lanes; });
-        block.release_lanes(fiber.rank / kWarpSize, others);
+        block.release_lanes(index, block.answer_warp(index) & ~(1u << lane));
     } else {
         block.lanes_ask = true;
         fiber.waits_at = Wait::warp;

@@ -75,7 +75,7 @@ void ResidentBlock::begin(const Grid& launched, uint3 place, std::shared_ptr<Clu
     grid = launched.blocks;
     arguments = launched.arguments;
     cluster = std::move(owner);
-    started = position = turns = 0;
+    started = position = turns = turns_asked = 0;
     must_start = false;
     live = static_cast<unsigned>(fibers.size());
     ready.clear();
@@ -171,12 +171,26 @@ void ResidentBlock::release_lanes(unsigned warp, unsigned lanes) {
     for (; lanes; lanes &= lanes - 1) ready.insert(warp * kWarpSize + __builtin_ctz(lanes));
 }
 
+unsigned ResidentBlock::answer_warp(unsigned index) {
+    Warp& warp = warps[index];
+    unsigned asking = std::exchange(warp.asking, 0);
+    for (unsigned rest = asking; rest;) {
+        const Fiber* lanes = &fibers[index * kWarpSize];
+        CallSite from = lanes[__builtin_ctz(rest)].waits_from;
+        unsigned together = 0;
+        each_lane(rest, [&](unsigned lane) { together |= unsigned{same_place(lanes[lane].waits_from, from)} << lane; });
+        each_lane(together, [&](unsigned lane) { warp.result[lane] = together; });
+        rest &= ~together;
+    }
+    return asking;
+}
+
 bool ResidentBlock::answer_lanes() {
     bool any = false;
+    turns_asked = 0;
     if (!std::exchange(lanes_ask, false)) return false;
     for (unsigned warp = 0; warp < warps.size(); ++warp) {
-        unsigned lanes = std::exchange(warps[warp].asking, 0);
-        each_lane(lanes, [&](unsigned lane) { warps[warp].result[lane] = lanes; });
+        unsigned lanes = answer_warp(warp);
         release_lanes(warp, lanes);
         any |= lanes != 0;
     }

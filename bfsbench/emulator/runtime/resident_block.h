@@ -176,10 +176,13 @@ struct ResidentBlock : Block {
     // Lets `lanes` of a warp, which have waited in a warp function, run again.
     void release_lanes(unsigned warp, unsigned lanes);
 
-    // Lets lanes that wait in __activemask() continue, when no other lane can join them. Returns whether any
-    // lane was waiting.
+    // Computes the results of the lanes of a warp that wait in __activemask(). A lane's result contains the
+    // lanes that wait at the same source line. Returns the waiting lanes, which the caller must release.
+    unsigned answer_warp(unsigned index);
+    // Lets all lanes that wait in __activemask() continue. Returns whether any lane was waiting.
     bool answer_lanes();
-    bool lanes_ask = false;  // true if some lanes may wait in __activemask()
+    bool lanes_ask = false;    // true if some lanes may wait in __activemask()
+    unsigned turns_asked = 0;  // number of times that threads gave way while lanes waited in __activemask()
 
     // Handles the exit of a thread. The exit may complete a barrier or a warp function for the other threads.
     void exit_thread(Fiber& fiber);

@@ -20,6 +20,10 @@ namespace {
 // small number keeps waits short.
 constexpr int kPatience = 1024;
 
+// Number of times that each thread of a block gives way on average, before lanes that wait in __activemask()
+// continue without the other lanes.
+constexpr unsigned kTurnsAsked = 4;
+
 // Number of blocks that a schedule with a seed keeps in progress. Now and then the worker starts a further
 // block, because all blocks in progress may wait for a block that has not begun.
 constexpr size_t kInterleaved = 4;
@@ -180,7 +184,9 @@ void Worker::give_way(Fiber& fiber) {
     emu::await_stores(fiber);
     if (machine.counting) machine.counting->leave_thread();
     ResidentBlock& block = block_of(fiber);
-    bool alone = !block.runnable() && !block.answer_lanes();
+    // The threads that give way may wait for a lane in __activemask(), for example for a lane with a lock.
+    if (block.lanes_ask && ++block.turns_asked > kTurnsAsked * block.live) block.answer_lanes();
+    bool alone = !block.runnable();
     block.ready.insert(fiber.rank);
     bool leave = alone || (random_ ? random_->below(kOneInLeaves) == 0 : ++block.turns > block.live);
     if (!leave) return suspend(fiber);

@@ -132,13 +132,10 @@ inline thread_group tiled_partition(const Parent&, unsigned size) {
 
 class coalesced_group : public lane_group {
   public:
-    // This group contains only the calling thread. CUDA allows coalesced_threads() to return a group of one
-    // thread.
-    coalesced_group() : lane_group(1u << emu::lane()) { emu::yield_point(); }
     explicit coalesced_group(unsigned mask) : lane_group(mask) {}
 };
 
-inline coalesced_group coalesced_threads() { return {}; }
+inline coalesced_group coalesced_threads(emu::CallSite from = EMU_HERE) { return coalesced_group(__activemask(from)); }
 
 // Divides a group of lanes into groups with equal labels. Returns the calling lane's group.
 template <class Label>

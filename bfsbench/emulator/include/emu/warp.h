@@ -71,19 +71,10 @@ inline T reduce(unsigned mask, Collective kind, T value, CallSite from) {
 }  // namespace emu
 
 namespace emu {
-// Returns the lanes that call __activemask() together. Only programs with host code use this function.
-EMU_API unsigned active_lanes();
+// Returns the lanes of the warp that call this function together with the same source line `from`.
+EMU_API unsigned active_lanes(CallSite from);
 }  // namespace emu
-#ifdef EMU_PROGRAM
-inline unsigned __activemask() { return emu::active_lanes(); }
-#else
-// Returns a mask with only the calling lane. This is correct, because CUDA does not require that several
-// lanes call __activemask() together.
-inline unsigned __activemask() {
-    emu::yield_point();
-    return 1u << emu::lane();
-}
-#endif
+inline unsigned __activemask(emu::CallSite from = EMU_HERE) { return emu::active_lanes(from); }
 
 EMU_OWN inline void __syncwarp(unsigned mask = ~0u, emu::CallSite from = EMU_HERE) {
     emu::note_barrier(EMU_SITE);
