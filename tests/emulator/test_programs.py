@@ -339,6 +339,20 @@ def test_faults_name_their_arrays() -> None:
     }
 
 
+ALLOCATIONS = PROGRAMS / "allocations.cu"
+
+
+def test_managed_and_pinned_memory_has_a_name_and_managed_memory_can_leak() -> None:
+    with built([ALLOCATIONS], (), "watched") as program:
+        report = run(program, [], 1, quiet=True, stop=False)
+    assert {one.where for one in report.findings} == {
+        "element 4 of 'managed' (4 elements of 4 bytes, allocated at allocations.cu:6)",
+        "element 4 of 'pinned' (4 elements of 4 bytes, allocated at allocations.cu:8)",
+    }
+    (leak,) = report.host
+    assert (leak.fault, leak.line and leak.line.number) == ("leak", line_of("leak", ALLOCATIONS))
+
+
 def test_check_says_that_the_rest_of_an_ended_launch_is_unchecked() -> None:
     checked = CliRunner().invoke(main, ["check", str(THREE_LAUNCHES), "--seeds", "1"])
     assert "The rest of this launch was not checked." in checked.stdout

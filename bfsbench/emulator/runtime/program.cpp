@@ -408,12 +408,14 @@ void ProgramDevice::die(const std::string& death, const void* site) {
 bool ProgramDevice::report(int status, const char* path) {
     if (!killed_) lose_error();
     if (machine.watch && !killed_) {
-        for (auto& [place, bytes] : memory.allocations()) {
+        auto lose = [&](void* place, size_t bytes) {
             auto taken = taken_.find(place);
             bool known = taken != taken_.end();
             find("leak", std::to_string(bytes) + " bytes are never freed", known ? taken->second.from : CallSite{},
                  known ? taken->second.site : nullptr);
-        }
+        };
+        for (auto& [place, bytes] : memory.allocations()) lose(place, bytes);
+        for (auto& [place, bytes] : managed) lose(place, bytes);
     }
     FILE* file = fopen(path, "w");
     if (!file) return say(std::string("cannot write ") + path), true;

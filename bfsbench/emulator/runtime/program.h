@@ -47,6 +47,8 @@ class ProgramDevice {
 
     Machine machine;
     DeviceMemory memory;
+    // The memory from cudaMallocManaged() that is not freed: its size in bytes by its address.
+    std::map<void*, size_t> managed;
     const Limits& limits;
     // Error of a failed kernel, which all later calls of the runtime API return.
     cudaError_t sticky = cudaSuccess;

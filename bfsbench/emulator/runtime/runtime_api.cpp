@@ -26,7 +26,7 @@ std::map<void*, size_t> registered;
 
 // Allocates memory that the host and kernels access. The host may write to this memory at any time, so all
 // its bytes count as written.
-cudaError_t take_shared(void** place, size_t bytes) {
+cudaError_t take_shared(void** place, size_t bytes, const Call& call) {
     if (!place) return noted(cudaErrorInvalidValue);
     size_t room = (std::max<size_t>(bytes, 1) + 255) / 256 * 256;
     void* memory = aligned_alloc(256, room);
@@ -34,7 +34,7 @@ cudaError_t take_shared(void** place, size_t bytes) {
     memset(memory, 0, room);
     device().machine.buffers.adopt(static_cast<char*>(memory), bytes, 1);
     if (device().machine.watch) device().machine.buffers.set_written(static_cast<char*>(memory), bytes);
-    if (auto* streams = device().streams()) streams->order_all();
+    device().remember(memory, call);
     std::lock_guard<std::mutex> lock(mutex);
     pinned[*place = memory] = bytes;
     return noted(cudaSuccess);
@@ -45,6 +45,7 @@ cudaError_t take_shared(void** place, size_t bytes) {
 bool emu::shared_free(void* place) {
     std::lock_guard<std::mutex> lock(mutex);
     if (!place || !pinned.erase(place)) return false;
+    device().managed.erase(place);
     if (auto* streams = device().streams()) streams->host_waits_for_all();
     device().machine.buffers.remove(static_cast<char*>(place));
     free(place);
@@ -263,9 +264,14 @@ API cudaError_t cudaMallocFromPoolAsync(void** place, size_t bytes, cudaMemPool_
     return pool == &the_pool ? take(place, bytes, call) : noted(cudaErrorInvalidValue);
 }
 
-API cudaError_t cudaMallocHost(void** place, size_t bytes) { return take_shared(place, bytes); }
-API cudaError_t cudaHostAlloc(void** place, size_t bytes, unsigned) { return take_shared(place, bytes); }
-API cudaError_t cudaMallocManaged(void** place, size_t bytes, unsigned) { return take_shared(place, bytes); }
+API cudaError_t cudaMallocHost(void** place, size_t bytes) { return take_shared(place, bytes, Call(__func__, EMU_SITE)); }
+API cudaError_t cudaHostAlloc(void** place, size_t bytes, unsigned) { return take_shared(place, bytes, Call(__func__, EMU_SITE)); }
+API cudaError_t cudaMallocManaged(void** place, size_t bytes, unsigned) {
+    cudaError_t error = take_shared(place, bytes, Call(__func__, EMU_SITE));
+    std::lock_guard<std::mutex> lock(mutex);
+    if (error == cudaSuccess) device().managed[*place] = bytes;
+    return error;
+}
 API cudaError_t cudaHostRegister(void* place, size_t bytes, unsigned) {
     if (!place || !bytes) return noted(cudaErrorInvalidValue);
     std::lock_guard<std::mutex> lock(mutex);
