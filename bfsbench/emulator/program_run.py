@@ -33,8 +33,9 @@ class HostFinding:
     count: int
     other: Line | None = None
     """The line of the later operation of a race between streams. None for other faults."""
+    array: str = ""
+    """The pointer to the memory of a leak. Empty for other faults, and if the pointer is unknown."""
     benign = False
-    array = ""
 
     @property
     def lines(self) -> tuple[Line | None, ...]:
@@ -89,25 +90,26 @@ def read_report(path: Path) -> ProgramReport:
     def line(site: int) -> Line | None:
         return watch.line_at(program, site - 1) if site else None
 
-    def place(file: str, number: str, site: str) -> Line | None:
-        return Line(str(Path(file).absolute()), int(number)) if file else line(int(site))
-
     def operation(name: str, stream: str, act: str, *at: str) -> tuple[str, str, Line | None]:
         *call, instruction = at
         where = _STREAMS.get(int(stream), f" in stream {stream}")
         verb = _ACTS.get(name, f"{watch.ACTS[int(act)]}s")
         if not int(instruction):
-            return (name or "the host") + where, verb, place(*call)
-        launched = f" (launched at {place(*call) or 'an unknown line'})"
+            return (name or "the host") + where, verb, watch.place(line, *call)
+        launched = f" (launched at {watch.place(line, *call) or 'an unknown line'})"
         return f"kernel '{name}'{where}{launched}", verb, line(int(instruction))
 
     report = ProgramReport(status=int(status))
+    allocations = watch.Allocations(rows[1:], line)
     for kind, *values in rows[1:]:
         if kind == "failure":
             report.failures.append(values[0])
         elif kind == "host":
             fault, file, number, site, times, what = values
-            report.host.append(HostFinding(fault, what, place(file, number, site), int(times)))
+            where = watch.place(line, file, number, site)
+            pointer = allocations.pointer(where, int(site)) if fault == "leak" and where else ""
+            what = f"{what} ('{pointer}')" if pointer else what
+            report.host.append(HostFinding(fault, what, where, int(times), array=pointer))
         elif kind == "streams":
             times, memory, *both = values
             who, verb, first = operation(*both[:7])

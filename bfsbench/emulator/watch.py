@@ -233,8 +233,8 @@ class Finding:
     count: int
     """How often the fault occurred at these source lines, in this array."""
     array: str = ""
-    """The array in which the fault occurred: the name of a variable, or the line that allocates a buffer. The
-    text is empty if neither is known."""
+    """The array in which the fault occurred: the name of a variable, or the pointer to a buffer and the line
+    that allocates the buffer. The text is empty if neither is known."""
 
     @property
     def benign(self) -> bool:
@@ -419,9 +419,11 @@ def read_rows(rows: Iterable[Sequence[str]], line: Callable[[int], Line | None],
     The launches in ``report`` are counted from the first launch of the rows, beginning at 0.
     """
     first, kernels = 0, dict[int, str]()
+    rows = list(rows)
+    allocations = Allocations(rows, line)
     for row, *values in rows:
         if row == "finding":
-            report.findings.append(_finding(values, line))
+            report.findings.append(_finding(values, line, allocations))
         elif row == "launch":
             kernel, launch, phase, *others = (values[0], *map(int, values[1:]))
             first = first if kernels else launch
@@ -433,11 +435,41 @@ def read_rows(rows: Iterable[Sequence[str]], line: Callable[[int], Line | None],
             report.counts.append(Count(*where, KINDS[kind], MEMORIES[memory], *numbers))
 
 
+class Allocations:
+    """The calls of a program that have allocated memory of the device."""
+
+    def __init__(self, rows: Iterable[Sequence[str]], line: Callable[[int], Line | None]) -> None:
+        """Reads the calls from the rows of a report file. ``line`` is as for ``read_rows``."""
+        self._instructions: dict[Line | None, list[int]] = {}
+        for row, *values in rows:
+            if row == "allocation":
+                file, number, site = values
+                self._instructions.setdefault(place(line, file, number, site), []).append(int(site))
+
+    def pointer(self, allocated: Line, site: int) -> str:
+        """Returns the pointer that gets the address of the buffer, such as ``x`` in ``cudaMalloc(&x, n)``.
+
+        ``allocated`` is the line of the call, and ``site`` is the number of its instruction. If the line has
+        several calls, they are assumed to run from left to right. The text is empty if one of them has not
+        run, because the pointer is then unknown.
+        """
+        pointers, ran = _ALLOCATED.findall(allocated.text()), self._instructions.get(allocated, [])
+        if len(pointers) == 1:
+            return str(pointers[0])
+        return pointers[ran.index(site)] if len(pointers) == len(ran) and site in ran else ""
+
+
+def place(line: Callable[[int], Line | None], file: str, number: str, site: str) -> Line | None:
+    """Returns the source line with a number in a file. Returns the line of the instruction ``site`` if
+    ``file`` is empty."""
+    return Line(str(Path(file).absolute()), int(number)) if file else line(int(site))
+
+
 def _phase(number: int) -> int | None:
     return number if number >= 0 else None
 
 
-def _finding(values: Sequence[str], line: Callable[[int], Line | None]) -> Finding:
+def _finding(values: Sequence[str], line: Callable[[int], Line | None], allocations: Allocations) -> Finding:
     fault_number, space_number = map(int, values[:2])
     size, element, offset, times = map(int, values[16:20])
     kernel, what, name, width, file, number, site = values[20:]
@@ -445,16 +477,15 @@ def _finding(values: Sequence[str], line: Callable[[int], Line | None]) -> Findi
     is_loop = fault == "endless" and space == "no buffer"
 
     def actor(fields: Sequence[str]) -> Actor:
-        site, act, scope, block, thread = map(int, fields[:5])
-        file, number = fields[5:]
+        act, scope, block, thread = map(int, fields[1:5])
         work = _WORK.get(fault, f"{_SCOPES[scope]} {ACTS[act]}")
         did = "loop" if is_loop else "access" if space == "array" else work
-        place = Line(str(Path(file).absolute()), int(number)) if file else line(site)
-        return Actor(did, block, thread, place)
+        return Actor(did, block, thread, place(line, fields[5], fields[6], fields[0]))
 
-    allocated = Line(str(Path(file).absolute()), int(number)) if file else line(int(site))
-    array = name or (str(allocated) if allocated else "")
-    where = _element(offset, size, element, int(width), space, name, allocated)
+    allocated = place(line, file, number, site)
+    pointer = allocations.pointer(allocated, int(site)) if allocated else ""
+    array = name or (f"{pointer} {allocated}" if allocated else "")
+    where = _element(offset, size, element, int(width), space, name, allocated, pointer)
     if fault == "lost launch":
         where = f"a child kernel, refused with error {offset}"
     elif fault == "wrong mask":
@@ -481,7 +512,14 @@ _ALLOCATED = re.compile(
 
 
 def _element(
-    offset: int, size: int, element: int, width: int, space: str, name: str, allocated: Line | None
+    offset: int,
+    size: int,
+    element: int,
+    width: int,
+    space: str,
+    name: str,
+    allocated: Line | None,
+    pointer: str,
 ) -> str:
     """Returns a text that names the element at a byte ``offset`` of a buffer or variable of ``size`` bytes.
 
@@ -492,8 +530,7 @@ def _element(
     of = f"{size} bytes" if element == 1 else f"{plural(size // element, 'element')} of {element} bytes"
     at = f"byte {offset}" if element == 1 else f"element {offset // element}"
     if allocated:
-        pointers = _ALLOCATED.findall(allocated.text())
-        buffer = f"'{pointers[0]}'" if len(pointers) == 1 else "a buffer"
+        buffer = f"'{pointer}'" if pointer else "a buffer"
         return f"{at} of {buffer} ({of}, allocated at {allocated})"
     if name:
         kind = "shared" if space == "shared memory" else "__device__"

@@ -342,15 +342,23 @@ def test_faults_name_their_arrays() -> None:
 ALLOCATIONS = PROGRAMS / "allocations.cu"
 
 
-def test_managed_and_pinned_memory_has_a_name_and_managed_memory_can_leak() -> None:
+def test_faults_name_buffers_by_the_calls_that_allocate_them() -> None:
     with built([ALLOCATIONS], (), "watched") as program:
         report = run(program, [], 1, quiet=True, stop=False)
+    both, one = line_of("two calls", ALLOCATIONS), line_of("one of two calls", ALLOCATIONS)
     assert {one.where for one in report.findings} == {
         "element 4 of 'managed' (4 elements of 4 bytes, allocated at allocations.cu:6)",
         "element 4 of 'pinned' (4 elements of 4 bytes, allocated at allocations.cu:8)",
+        f"element 4 of 'left' (4 elements of 4 bytes, allocated at allocations.cu:{both})",
+        f"element 5 of 'right' (5 elements of 4 bytes, allocated at allocations.cu:{both})",
+        f"element 4 of a buffer (4 elements of 4 bytes, allocated at allocations.cu:{one})",
     }
-    (leak,) = report.host
-    assert (leak.fault, leak.line and leak.line.number) == ("leak", line_of("leak", ALLOCATIONS))
+    leaks = {(one.fault, one.what, one.line and one.line.number) for one in report.host}
+    assert leaks == {
+        ("leak", "16 bytes are never freed ('managed')", line_of("leak", ALLOCATIONS)),
+        ("leak", "16 bytes are never freed ('left')", both),
+        ("leak", "20 bytes are never freed ('right')", both),
+    }
 
 
 def test_check_says_that_the_rest_of_an_ended_launch_is_unchecked() -> None:

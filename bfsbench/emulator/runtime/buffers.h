@@ -15,8 +15,8 @@
 
 namespace emu {
 
-// The place at which the host has allocated a buffer: a source line or, if the line is unknown, the address
-// of an instruction. Both are null for buffers of bfsbench's own searches.
+// The place at which the host has allocated a buffer: the source line, if it is known, and the address of the
+// instruction. Both are null for buffers of bfsbench's own searches.
 struct Origin {
     CallSite from{};
     const void* site = nullptr;

@@ -287,7 +287,7 @@ cudaError_t ProgramDevice::set(void* to, int value, size_t bytes, const Call& ca
 void calls_from(CallSite from) { api_call = from; }
 
 Call::Call(const char* name, const void* site, bool is_async, cudaStream_t stream)
-    : name(name), site(api_call.file ? nullptr : site), is_async(is_async), stream(stream), from(api_call) {
+    : name(name), site(site), is_async(is_async), stream(stream), from(api_call) {
     api_call = {};
 }
 
@@ -313,6 +313,8 @@ void ProgramDevice::remember(void* place, const Call& call) {
     if (call.is_async) order(call, false, {{place, memory.allocations().at(static_cast<char*>(place)), Act::write}});
     std::lock_guard<std::mutex> lock(mutex_);
     taken_.insert_or_assign(place, call);
+    auto is_same = [&](const Call& known) { return known.site == call.site; };
+    if (std::none_of(allocating_.begin(), allocating_.end(), is_same)) allocating_.push_back(call);
     machine.buffers.set_origin(static_cast<char*>(place), {call.from, call.site});
 }
 
@@ -423,6 +425,9 @@ bool ProgramDevice::report(int status, const char* path) {
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     program[std::max<ssize_t>(length, 0)] = 0;
     fprintf(file, "program\t%d\t%s\n", status, program);
+    for (const Call& call : allocating_) {
+        fprintf(file, "allocation\t%s\t%d\t%" PRIu64 "\n", call.from.file ? call.from.file : "", call.from.line, place_in_program(call.site));
+    }
     for (const std::string& failure : failures_) fprintf(file, "failure\t%s\n", failure.c_str());
     for (const HostFinding& found : findings_) {
         fprintf(file, "host\t%s\t%s\t%d\t%" PRIu64 "\t%" PRIu64 "\t%s\n", found.kind, found.from.file ? found.from.file : "",

@@ -17,9 +17,9 @@ struct emu_stream {
 
 namespace emu {
 
-// A call of the runtime API. `name` is the name of the called function, and `from` or `site` says where the
-// host calls it. The work of the call belongs to `stream`. If `is_async` is true, this work may end after the
-// function has returned.
+// A call of the runtime API. `name` is the name of the called function. `from` is the source line of the call,
+// if the line is known, and `site` is the instruction of the call. The work of the call belongs to `stream`.
+// If `is_async` is true, this work may end after the function has returned.
 struct Call {
     const char* name;
     const void* site;
@@ -96,6 +96,7 @@ class ProgramDevice {
     std::mutex mutex_;
     std::vector<HostFinding> findings_;
     std::map<void*, Call> taken_;
+    std::vector<Call> allocating_;  // a call for each instruction that has allocated memory, in order of the first calls
     std::mutex working_;  // locked while an operation runs, so that operations get their moments one after another
     std::vector<std::string> failures_;
     bool killed_ = false;

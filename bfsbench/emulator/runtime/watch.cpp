@@ -445,7 +445,7 @@ Watch::Place Watch::variable_at(const Place& place, const char* address) const {
 }
 
 // Returns whether this fault was found before at the instruction of `now` and, if `other` is not null, the
-// instruction of `other`. The buffers of one allocating line, and the copies of one shared variable in all
+// instruction of `other`. The buffers of one allocating call, and the copies of one shared variable in all
 // blocks, count as one memory. If the fault was found before in this memory, the function increments the
 // finding's count.
 bool Watch::is_known(Fault fault, const Past& now, const Past* other, const Place* memory) {
@@ -453,8 +453,8 @@ bool Watch::is_known(Fault fault, const Past& now, const Past* other, const Plac
     uint64_t others = other ? other->site() + uint64_t{1} : 0;
     uint64_t key = (static_cast<uint64_t>(fault) << 16 | now.site()) << 17 | others;
     if (memory) {
-        const auto& [from, site] = memory->origin;
-        const void* itself = from.file ? from.file + from.line : site ? site : memory->begin;
+        const void* site = memory->origin.site;
+        const void* itself = site ? site : memory->begin;
         uint64_t in_block = memory->block ? static_cast<uint64_t>(memory->begin - memory->block->arena_begin) + 1 : 0;
         key ^= (in_block ? in_block : reinterpret_cast<uint64_t>(itself)) * kSpread;
     }

@@ -6,7 +6,14 @@ int main() {
     cudaMallocManaged(&managed, 16);  // leak
     cudaMallocManaged(&freed, 16);
     cudaMallocHost(&pinned, 16);
+    int *left, *right, *first = nullptr, *second;
+    cudaMalloc(&left, 16), cudaMalloc((void **)&right, 20);  // two calls
+    if (first) cudaMalloc(&first, 16); cudaMalloc(&second, 16);  // one of two calls
     outside<<<1, 1>>>(managed);
+    outside<<<1, 1>>>(left);
+    outside<<<1, 1>>>(right + 1);
+    outside<<<1, 1>>>(second);
+    cudaFree(second);
     outside<<<1, 1>>>(pinned);
     cudaFree(freed);
     cudaFreeHost(pinned);

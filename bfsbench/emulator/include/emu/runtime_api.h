@@ -348,15 +348,18 @@ cudaError_t cudaOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, F
 
 // Overloads of runtime functions for C++. An overload with a parameter `from` gets the source line of its
 // caller, which error messages name. For other overloads, error messages name the caller's return address.
-template <class T> cudaError_t cudaMalloc(T** place, size_t bytes, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMalloc((void**)(place), bytes); }
-template <class T> cudaError_t cudaMallocHost(T** place, size_t bytes, unsigned = 0, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocHost((void**)(place), bytes); }
-template <class T> cudaError_t cudaHostAlloc(T** place, size_t bytes, unsigned flags, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaHostAlloc((void**)(place), bytes, flags); }
+// Functions that allocate memory are always inlined. So each call in the source has its own return address, which
+// distinguishes several calls on one line.
+#define EMU_INLINE __attribute__((always_inline)) inline
+template <class T> EMU_INLINE cudaError_t cudaMalloc(T** place, size_t bytes, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMalloc((void**)(place), bytes); }
+template <class T> EMU_INLINE cudaError_t cudaMallocHost(T** place, size_t bytes, unsigned = 0, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocHost((void**)(place), bytes); }
+template <class T> EMU_INLINE cudaError_t cudaHostAlloc(T** place, size_t bytes, unsigned flags, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaHostAlloc((void**)(place), bytes, flags); }
 template <class T> cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned flags) { return cudaHostGetDevicePointer((void**)(device), host, flags); }
-template <class T> cudaError_t cudaMallocManaged(T** place, size_t bytes, unsigned flags = cudaMemAttachGlobal, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocManaged((void**)(place), bytes, flags); }
-template <class T> cudaError_t cudaMallocPitch(T** place, size_t* pitch, size_t width, size_t height, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocPitch((void**)(place), pitch, width, height); }
-template <class T> cudaError_t cudaMallocAsync(T** place, size_t bytes, cudaStream_t stream, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocAsync((void**)(place), bytes, stream); }
-template <class T> cudaError_t cudaMallocAsync(T** place, size_t bytes, cudaMemPool_t pool, cudaStream_t stream, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocFromPoolAsync((void**)(place), bytes, pool, stream); }
-template <class T> cudaError_t cudaMallocFromPoolAsync(T** place, size_t bytes, cudaMemPool_t pool, cudaStream_t stream, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocFromPoolAsync((void**)(place), bytes, pool, stream); }
+template <class T> EMU_INLINE cudaError_t cudaMallocManaged(T** place, size_t bytes, unsigned flags = cudaMemAttachGlobal, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocManaged((void**)(place), bytes, flags); }
+template <class T> EMU_INLINE cudaError_t cudaMallocPitch(T** place, size_t* pitch, size_t width, size_t height, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocPitch((void**)(place), pitch, width, height); }
+template <class T> EMU_INLINE cudaError_t cudaMallocAsync(T** place, size_t bytes, cudaStream_t stream, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocAsync((void**)(place), bytes, stream); }
+template <class T> EMU_INLINE cudaError_t cudaMallocAsync(T** place, size_t bytes, cudaMemPool_t pool, cudaStream_t stream, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocFromPoolAsync((void**)(place), bytes, pool, stream); }
+template <class T> EMU_INLINE cudaError_t cudaMallocFromPoolAsync(T** place, size_t bytes, cudaMemPool_t pool, cudaStream_t stream, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocFromPoolAsync((void**)(place), bytes, pool, stream); }
 template <class T> void* emu_symbol(const T& symbol) { return const_cast<void*>(reinterpret_cast<const volatile void*>(&symbol)); }
 template <class T>
 cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* source, size_t bytes, size_t offset = 0, cudaMemcpyKind kind = cudaMemcpyHostToDevice, emu::CallSite from = EMU_HERE) {
