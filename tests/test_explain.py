@@ -284,7 +284,10 @@ def test_a_program_begins_with_advice_and_has_whole_lines(tmp_path: Path) -> Non
     done = bfsbench("explain", path, columns=100)
     summary, _, tables = done.stdout.strip().partition("\n\n")
     assert summary.startswith("strided.cu: 2 launches, predicted ")
-    assert 2 <= len(summary.splitlines()) <= 5
+    assert 2 <= len(summary.splitlines()) <= 6
+    assert summary.splitlines()[1] == (
+        "The predicted time leaves out arithmetic and bank conflicts of shared memory."
+    )
     assert "Let neighbouring lanes access neighbouring words." in summary
     listing = "".join(line[51:] for line in tables.splitlines())
     shown = tables.partition("cost   warps")[2].splitlines()
@@ -306,6 +309,10 @@ def test_a_program_is_explained_by_launch(tmp_path: Path) -> None:
     done = bfsbench("explain", path, "--html", page, columns=200)
     assert "launch  kernel" in done.stdout and "a warp accesses" in done.stdout
     assert "bank conflicts in" in done.stdout and "scale" in page.read_text()
+    assert "bound by launches" in done.stdout and "The input is small" in done.stdout
+    assert "level" not in done.stdout.partition("Prediction, not")[0]
+    assert "These figures come from searches of graphs." in " ".join(done.stdout.split())
+    assert "a line's share" in done.stdout.partition("\nFurther remarks\n===============\n")[0]
     found = json.loads(bfsbench("explain", path, "--level", "1", "--format", "json").stdout)
     assert [row["launch"] for row in found["levels"]["rows"]] == [1]
     assert "no such launch" in bfsbench("explain", path, "--level", "2", check=2).stderr

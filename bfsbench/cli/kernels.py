@@ -458,7 +458,8 @@ def _explain(
     if style == "text":
         _print_listing(partial(beside, counted, level), _UNLIMITED if alone else _BESIDE)
     if further:
-        click.echo("\n".join(further))
+        heading = "Further remarks"
+        click.echo("\n".join(["", heading, "=" * len(heading), *further]))
 
 
 def _count_program(program: Program, seed: int, timeout: float) -> tuple[Counted | None, str]:

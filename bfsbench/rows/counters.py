@@ -61,6 +61,8 @@ class Counted(ABC):
     sources: dict[str, Path]
     """The paths of the source files that ``lines`` names."""
 
+    has_levels: ClassVar[bool] = True
+    """True for a search, and false for a program."""
     name: ClassVar[str] = "search"
     level_name: ClassVar[str] = "level"
     """The words for users: ``name`` for the whole search or program, and ``level_name`` for one level of
@@ -86,6 +88,7 @@ class ProgramCounters(Counted):
     program: str
     """The name of the program's first source file."""
 
+    has_levels: ClassVar[bool] = False
     name: ClassVar[str] = "program"
     level_name: ClassVar[str] = "launch"
 

@@ -395,6 +395,8 @@ TRUST = (
     "within a graph, and 0.96 over all graphs, which mostly orders graphs by their size. Predictions "
     "that are bound by launches are low: their geometric mean is 0.73 of the measured times."
 )
+OF_SEARCHES = "These figures come from searches of graphs. No programs were measured."
+"""What ``TRUST`` lacks for predictions of programs."""
 
 
 def prediction_table(counted: Sequence[Counted], ceilings: Ceilings) -> Table:
@@ -406,7 +408,7 @@ def prediction_table(counted: Sequence[Counted], ceilings: Ceilings) -> Table:
     notes = (
         "From these counters and the GPU's ceilings: what the host takes to launch, and level by level the "
         "largest of latency, throughput and contention.",
-        TRUST,
+        TRUST if counted[0].has_levels else f"{TRUST} {OF_SEARCHES}",
     )
     return Table.of("prediction", title, frame, notes)
 

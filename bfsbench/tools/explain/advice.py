@@ -17,24 +17,27 @@ many sectors as it needs, or if an execution has more than ``_WASTEFUL`` collisi
 fewer than ``_FEW_LANES`` lanes are active, and the line has at least ``_MANY_EXECUTIONS`` executions."""
 
 _ADVICE = {
-    "launches": "the host launches kernels and waits for their results. Run several levels in one launch, or "
-    "use a CUDA graph.",
-    "latency": "the longest warp of each level waits for one access after the other. Share the work of this "
-    "warp among more lanes, and avoid loads whose address comes from a load.",
+    "launches": "the host launches kernels and waits for their results.",
+    "latency": "the longest warp of each {level} waits for one access after the other. Share the work of "
+    "this warp among more lanes, and avoid loads whose address comes from a load.",
     "throughput": "memory is busy with sectors. Access fewer sectors.",
     "contention": "atomic operations on one word wait for each other. Spread them over several words, or let "
     "one lane add for its warp.",
 }
-"""What happens in each part of a predicted time, and what shortens this part."""
+"""What happens in each part of a predicted time, and what shortens this part. ``{level}`` stands for the word
+for a level."""
+_FEWER_LAUNCHES = "Run several levels in one launch, or use a CUDA graph."
+_LARGER_INPUT = "The input is small: with a larger input, the predicted time depends more on the kernels."
 
 
+_LEFT_OUT = "The predicted time leaves out arithmetic and bank conflicts of shared memory."
 _OTHERS = "The next remarks do not concern the bound, so repairs of them shorten the time by little."
 _MOST_ADVICE = 4
 """Largest number of lines of advice in a summary."""
 
 
 def summary(counted: Counted, ceilings: Ceilings, level: int | None) -> tuple[list[str], list[str]]:
-    """Returns two lists of lines. The first has the two to five lines that sum up a search or program: its
+    """Returns two lists of lines. The first has the two to six lines that sum up a search or program: its
     predicted time, and the most important advice. The second has all other lines of advice. ``level`` chooses
     one level for the advice.
     """
@@ -43,7 +46,8 @@ def summary(counted: Counted, ceilings: Ceilings, level: int | None) -> tuple[li
     lines = list(advice(counted, ceilings, level))
     most = _MOST_ADVICE - (lines[_MOST_ADVICE - 1 :][:1] == [_OTHERS])
     begin = f"{counted.title}: {size}, predicted {predicted:.3g} ms on one {ceilings.gpu} (not a measurement)"
-    return [begin, *lines[:most]], lines[most:]
+    limits = [] if counted.has_levels else [_LEFT_OUT]
+    return [begin, *limits, *lines[:most]], lines[most:]
 
 
 def advice(counted: Counted, ceilings: Ceilings, level: int | None) -> Iterator[str]:
@@ -61,12 +65,22 @@ def advice(counted: Counted, ceilings: Ceilings, level: int | None) -> Iterator[
         parts = kernels_us(counted, ceilings).loc[[level]] / 1e3
         bound, whole_ms = str(parts.sum().idxmax()), float(parts.max(axis=1).sum())
         part_ms = float(parts[bound].sum())
-    yield f"bound by {bound}, {part_ms:.3g} ms of the predicted {whole_ms:.3g} ms: {_ADVICE[bound]}"
+    yield f"bound by {bound}, {part_ms:.3g} ms of the predicted {whole_ms:.3g} ms: {_on(bound, counted)}"
     every = [*remarks(counted, level)]
     yield from (text for part, text in every if part == bound)
     if others := [text for part, text in every if part != bound]:
         yield _OTHERS
         yield from others
+
+
+def _on(bound: str, counted: Counted) -> str:
+    """Returns the advice on a bound. Only a search with several launches can run its levels in fewer
+    launches."""
+    text = _ADVICE[bound].format(level=counted.level_name)
+    if bound != "launches":
+        return text
+    can_join = counted.has_levels and counted.launches["launch"].nunique() > 1
+    return f"{text} {_FEWER_LAUNCHES if can_join else _LARGER_INPUT}"
 
 
 def remarks(counted: Counted, level: int | None) -> Iterator[tuple[str, str]]:
