@@ -145,6 +145,7 @@ def _program(
 @compiler_options
 @click.option("--json", "as_json", is_flag=True, help="Show the findings of a program as JSON.")
 @click.option("--stop-at-first", "stop", is_flag=True, help="End a launch of a program at its first fault.")
+@click.option("--hint", is_flag=True, help="Show the hint of an exercise of the lab that is not passed.")
 def check_command(
     what: tuple[str, ...],
     seeds: int,
@@ -155,6 +156,7 @@ def check_command(
     options: list[str],
     as_json: bool,
     stop: bool,
+    hint: bool,
     arguments: list[str],
     knobs: dict[str, list[KnobValue]],
 ) -> None:
@@ -179,13 +181,16 @@ def check_command(
     without the declared fault is listed, too. The exit code is 1 if anything was found that no comment
     declares.
     """
-    if program := _program(what, options, arguments, **{"--json": as_json, "--stop-at-first": stop}):
+    program = _program(what, options, arguments, **{"--json": as_json, "--stop-at-first": stop})
+    named = [] if program else names(what, "NAME")
+    hand_ins = {word: found for word in named if (found := hand_in(Path(word)))}
+    if hint and not hand_ins:
+        raise UsageError("--hint is for exercises: name the folder or the .cu file of a kernel of the lab")
+    if program:
         refuse_given("datasets", "grid", "block")
         clean = _check_program(program, seeds, stop, as_json, benign)
     else:
-        named = names(what, "NAME")
-        hand_ins = {word: found for word in named if (found := hand_in(Path(word)))}
-        graded = [_graded(exercise, kernel) for exercise, kernel in hand_ins.values()]
+        graded = [_graded(exercise, kernel, hint) for exercise, kernel in hand_ins.values()]
         chosen = variants_of([word for word in named if word not in hand_ins])
         if grid or block:
             grid, block = grid or [None], block or [None]
@@ -242,8 +247,9 @@ _ON_ENDED_LAUNCHES = (
 _ON_RACES = "  To declare a race that does no harm, write '// benign race: REASON' on the line of the store."
 
 
-def _graded(exercise: Exercise, kernel: Path) -> bool:
-    """Grade the kernel of an exercise and print the result. Returns whether the kernel passes."""
+def _graded(exercise: Exercise, kernel: Path, hint: bool) -> bool:
+    """Grade the kernel of an exercise and print the result, with its hint if ``hint``. Returns whether the
+    kernel passes."""
     from bfsbench.tools.lab.grading import grade, improvement, runs_of
 
     with click.progressbar(length=runs_of(exercise), label=exercise.name, file=sys.stderr) as bar:
@@ -252,7 +258,7 @@ def _graded(exercise: Exercise, kernel: Path) -> bool:
         click.echo(f"{exercise.name}: passed\n  {improvement(exercise, kernel)}")
         return True
     click.echo(f"{exercise.name}: not yet: {'; '.join(found.problems)}\n  {exercise.question}")
-    click.echo(f"  Hint: {exercise.hint}")
+    click.echo(f"  Hint: {exercise.hint}" if hint else "  To see a hint, add --hint.")
     return False
 
 
@@ -303,7 +309,8 @@ def _lines(report: Report, benign: bool) -> Iterator[str]:
 def lab_command(name: str | None, folder: Path | None, hand_ins: Path | None, style: str) -> None:
     """List the exercises, or copy the kernel of one exercise and print its question.
 
-    Change the kernel and have it graded: 'bfsbench check FOLDER' says whether it has passed, or gives a hint.
+    Change the kernel and have it graded: 'bfsbench check FOLDER' says whether it has passed. With --hint, it
+    gives a hint if the kernel has not passed.
     No GPU is needed. A kernel runs as your user, so grade kernels of other people only where that is safe.
     """
     if (name and hand_ins) or (folder and not name):

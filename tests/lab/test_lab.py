@@ -65,13 +65,25 @@ def test_a_student_copies_a_kernel_and_has_it_graded(tmp_path: Path, monkeypatch
     failed = CliRunner().invoke(check, ["lost_update"])
     assert failed.exit_code == 1
     assert "lost_update: not yet: race; wrong levels\n" in failed.stdout
-    assert "  Hint: Two threads can read the same size" in failed.stdout
+    assert failed.stdout.endswith("  To see a hint, add --hint.\n")
+    hinted = CliRunner().invoke(check, ["lost_update", "--hint"])
+    assert hinted.exit_code == 1
+    assert "  Hint: Two threads can read the same size" in hinted.stdout
     assert ".cu:" not in failed.stdout  # the line is for the student to find
     solve("lost_update", Path("lost_update"))
     passed = CliRunner().invoke(check, ["lost_update"])
     assert passed.exit_code == 0
     now = r"lost_update: passed\n  0 of 6 runs have a fault; as handed out: "
-    assert re.fullmatch(now + r"wrong or no answer in [1-6], race in [1-6]\n", passed.stdout)
+    assert re.fullmatch(now + r"race in [1-6], wrong levels in [1-6]\n", passed.stdout)
+
+
+def test_the_faults_of_the_original_kernel_are_those_of_check(tmp_path: Path) -> None:
+    exercise = find("off_by_one")  # a comment in the kernel declares a race benign
+    kernel = hand_out(exercise, tmp_path / "off_by_one")
+    problems = grade(exercise, kernel).problems
+    solve("off_by_one", kernel.parent)
+    _, _, faults = improvement(exercise, kernel).partition("as handed out: ")
+    assert tuple(re.sub(r" in \d+$", "", fault) for fault in faults.split(", ")) == problems
 
 
 def test_a_declared_race_does_not_pass_where_none_is_needed(tmp_path: Path) -> None:
@@ -102,6 +114,7 @@ def test_the_list_and_mistakes(tmp_path: Path) -> None:
         (["lost_update", "--to", str(tmp_path)], "exists: choose another folder with --to"),
     ):
         assert says in refused(invoke("lab", *words))
+    assert "--hint is for exercises" in refused(invoke("check", "push", "--hint"))
 
 
 def access(thread: int, index: int, act: str = "read", buffer: int = 1) -> Access:

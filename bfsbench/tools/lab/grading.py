@@ -112,7 +112,7 @@ def grade(exercise: Exercise, kernel: Path, begin: Callable[[], None] = lambda: 
     """
     variant = variant_of(exercise, kernel)
     report = _checked(exercise, variant, begin)
-    problems = tuple(sorted(set(_faults(report, exercise.declared))))
+    problems = tuple(_faults(report, exercise))
     if not problems:
         try:
             problems = in_child(lambda _step: tuple(_too_much(exercise, variant)))
@@ -131,10 +131,7 @@ def improvement(exercise: Exercise, kernel: Path) -> str:
         before, after = (_cost(exercise, path) for path in (handed_out, kernel))
         return f"{after:,} {COSTS[exercise.cost][1]}, {before:,} as handed out"
     report = _checked(exercise, variant_of(exercise, handed_out), lambda: None)
-    counts = Counter({"wrong or no answer": sum(report.failures.values())})
-    for found in report.findings.values():
-        counts[found.first.fault] = max(counts[found.first.fault], found.runs)
-    faults = ", ".join(f"{fault} in {runs}" for fault, runs in counts.items() if runs)
+    faults = ", ".join(f"{fault} in {runs}" for fault, runs in _faults(report, exercise).items())
     return f"0 of {report.runs} runs have a fault; as handed out: {faults}"
 
 
@@ -225,18 +222,21 @@ def variant_of(exercise: Exercise, kernel: Path) -> type[KernelVariant]:
     return type("HandIn", (host,), members)
 
 
-def _faults(report: Report, declared: bool) -> Iterator[str]:
-    """Yields the kinds of faults in a report.
+def _faults(report: Report, exercise: Exercise) -> dict[str, int]:
+    """Returns the kinds of faults in a report, sorted, each with the largest number of runs in which one such
+    fault occurred.
 
-    A benign race that a comment declares passes only if ``declared`` is true.
+    A benign race that a comment declares is left out if the exercise allows it.
     """
-    for found in report.undeclared if declared else report.findings.values():
-        yield found.first.fault
-    for message in report.failures:
+    counts: Counter[str] = Counter()
+    for found in report.undeclared if exercise.declared else report.findings.values():
+        counts[found.first.fault] = max(counts[found.first.fault], found.runs)
+    for message, runs in report.failures.items():
         if message.startswith("wrong answer"):
-            yield "wrong levels"
+            counts["wrong levels"] += runs
         elif not report.findings:
-            yield STOPS
+            counts[STOPS] += runs
+    return dict(sorted(counts.items()))
 
 
 def _address(buffer: object) -> int:
