@@ -36,8 +36,8 @@ from bfsbench.cli.options import (
     rendered,
     variants_of,
 )
-from bfsbench.emulator import ENDING_LAUNCH
-from bfsbench.emulator.program_run import built, check_program, run
+from bfsbench.emulator import ENDING_LAUNCH, Finding
+from bfsbench.emulator.program_run import HostFinding, built, check_program, run
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import GraphName, load_parsed
 from bfsbench.graphs.statistics import describe
@@ -235,16 +235,28 @@ def _check_program(program: Program, seeds: int, stop: bool, as_json: bool, beni
         click.echo(f"  {message} [{times} of {seeds} runs]")
     if runs.failures or any(one.fault in ENDING_LAUNCH for one, _ in undeclared):
         click.echo(_ON_ENDED_LAUNCHES)
-    if any(one.fault == "race" for one, _ in undeclared):
-        click.echo(_ON_RACES)
+    for advice in _on_races([one for one, _ in undeclared]):
+        click.echo(advice)
     return runs.clean
+
+
+def _on_races(found: Sequence[Finding | HostFinding]) -> Iterator[str]:
+    """Yields advice on the races among the findings."""
+    if any(one.lacks_barrier for one in found):
+        yield (
+            "  In shared memory, two threads of a block race because no __syncthreads() or other barrier "
+            "orders their accesses."
+        )
+    if any(one.fault == "race" for one in found):
+        yield (
+            "  To declare a race that does no harm, write '// benign race: REASON' on the line of the store."
+        )
 
 
 _ON_ENDED_LAUNCHES = (
     "  A launch ends at a fault such as a divergent barrier or a failed assertion. "
     "The rest of this launch was not checked."
 )
-_ON_RACES = "  To declare a race that does no harm, write '// benign race: REASON' on the line of the store."
 
 
 def _graded(exercise: Exercise, kernel: Path, hint: bool) -> bool:
@@ -285,8 +297,7 @@ def _lines(report: Report, benign: bool) -> Iterator[str]:
         yield from fault.shown(report.runs)
     for message, runs in sorted(report.failures.items()):
         yield f"  {message} [{runs} of {report.runs} runs]"
-    if any(found.first.fault == "race" for found in report.undeclared):
-        yield _ON_RACES
+    yield from _on_races([found.first for found in report.undeclared])
     for line in sorted(report.unmet):
         yield f"  declared benign, but not seen in these runs: {line}"
     if benign:

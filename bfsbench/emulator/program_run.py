@@ -35,7 +35,7 @@ class HostFinding:
     """The line of the later operation of a race between streams. None for other faults."""
     array: str = ""
     """The pointer to the memory of a leak. Empty for other faults, and if the pointer is unknown."""
-    benign = False
+    benign = lacks_barrier = False
 
     @property
     def lines(self) -> tuple[Line | None, ...]:

@@ -235,6 +235,15 @@ class Finding:
     array: str = ""
     """The array in which the fault occurred: the name of a variable, or the pointer to a buffer and the line
     that allocates the buffer. The text is empty if neither is known."""
+    is_shared: bool = False
+    """True if the fault occurred in shared memory."""
+
+    @property
+    def lacks_barrier(self) -> bool:
+        """True for a race that a barrier of the block would prevent: a race of two threads of one block in
+        shared memory."""
+        one_block = self.other is not None and self.other.block == self.actor.block
+        return self.fault == "race" and self.is_shared and one_block
 
     @property
     def benign(self) -> bool:
@@ -502,7 +511,7 @@ def _finding(values: Sequence[str], line: Callable[[int], Line | None], allocati
         null = "a null pointer" if offset < _PAGE else "is it a pointer of the host?"
         where = f"address {offset:#x}, which is in no buffer of the device ({null})"
     other = actor(values[9:16]) if int(values[9]) else None
-    return Finding(fault, kernel, where, actor(values[2:9]), other, times, array)
+    return Finding(fault, kernel, where, actor(values[2:9]), other, times, array, space == "shared memory")
 
 
 _ALLOCATED = re.compile(

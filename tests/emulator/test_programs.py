@@ -380,6 +380,20 @@ def test_check_says_how_to_declare_a_race() -> None:
     for number, has_race in (("1", True), ("2", False)):
         checked = CliRunner().invoke(main, ["check", str(FAULTS), "--seeds", "1", "--", number])
         assert ("// benign race: REASON" in checked.stdout) == has_race
+        assert "no __syncthreads()" not in checked.stdout
+
+
+def test_check_says_that_no_barrier_orders_accesses_to_shared_memory(tmp_path: Path) -> None:
+    source = tmp_path / "reverse.cu"
+    source.write_text(
+        "__global__ void reverse(int *x) {\n    __shared__ int all[64];\n"
+        "    all[threadIdx.x] = x[threadIdx.x];\n    x[threadIdx.x] = all[63 - threadIdx.x];\n}\n"
+        "int main() {\n    int *x;\n    cudaMalloc(&x, 256);\n    cudaMemset(x, 0, 256);\n"
+        "    reverse<<<1, 64>>>(x);\n    cudaFree(x);\n}\n"
+    )
+    *_, why, how = CliRunner().invoke(main, ["check", str(source), "--seeds", "1"]).stdout.splitlines()
+    assert "no __syncthreads() or other barrier orders their accesses" in why
+    assert "// benign race: REASON" in how
 
 
 def test_check_and_explain_take_programs() -> None:
