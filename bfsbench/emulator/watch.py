@@ -538,6 +538,8 @@ def _element(
         element = width
     of = f"{size} bytes" if element == 1 else f"{plural(size // element, 'element')} of {element} bytes"
     at = f"byte {offset}" if element == 1 else f"element {offset // element}"
+    if space == "shared memory" and not size:
+        return f"{at} of dynamic shared memory (the launch asked for 0 bytes)"
     if allocated:
         buffer = f"'{pointer}'" if pointer else "a buffer"
         return f"{at} of {buffer} ({of}, allocated at {allocated})"

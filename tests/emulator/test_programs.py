@@ -383,6 +383,28 @@ def test_check_says_how_to_declare_a_race() -> None:
         assert "no __syncthreads()" not in checked.stdout
 
 
+@pytest.mark.parametrize(("mode", "error"), [("watched", "no error"), ("plain", "an illegal memory access")])
+def test_only_unwatched_programs_get_the_error_of_a_fault(tmp_path: Path, mode: str, error: str) -> None:
+    source = tmp_path / "beyond.cu"
+    source.write_text(
+        "#include <cstdio>\n__global__ void beyond(int *x) { x[4] = 1; }\nint main() {\n    int *x;\n"
+        "    cudaMalloc(&x, 16);\n    beyond<<<1, 1>>>(x);\n"
+        '    printf("%s", cudaGetErrorString(cudaDeviceSynchronize()));\n}\n'
+    )
+    with built([source], (), mode) as program:
+        assert output(program).startswith(error)
+
+
+def test_a_launch_without_dynamic_shared_memory_is_named(tmp_path: Path) -> None:
+    source = tmp_path / "forgotten.cu"
+    source.write_text(
+        "__global__ void fill(int *x) {\n    extern __shared__ int all[];\n"
+        "    all[threadIdx.x] = 1;\n}\nint main() { fill<<<1, 1>>>(nullptr); }\n"
+    )
+    shown = CliRunner().invoke(main, ["check", str(source), "--seeds", "1"]).stdout
+    assert "on element 0 of dynamic shared memory (the launch asked for 0 bytes)" in shown
+
+
 def test_check_says_that_no_barrier_orders_accesses_to_shared_memory(tmp_path: Path) -> None:
     source = tmp_path / "reverse.cu"
     source.write_text(

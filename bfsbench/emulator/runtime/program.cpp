@@ -55,7 +55,7 @@ cudaError_t kind_of(const std::string& message) {
     auto says = [&](const char* words) { return message.find(words) != std::string::npos; };
     if (says("assertion")) return cudaErrorAssert;
     if (says("not a multiple of")) return cudaErrorMisalignedAddress;
-    if (says("illegal memory") || says("reads ") || says("writes ") || says("index ")) return cudaErrorIllegalAddress;
+    if (says("illegal memory") || says("reads ") || says("writes ") || says("wrote element ") || says("index ")) return cudaErrorIllegalAddress;
     if (says("has no end")) return cudaErrorLaunchTimeout;
     return cudaErrorLaunchFailure;
 }
