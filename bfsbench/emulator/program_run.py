@@ -111,7 +111,11 @@ def read_report(path: Path) -> ProgramReport:
             what = f"{what} ('{pointer}')" if pointer else what
             report.host.append(HostFinding(fault, what, where, int(times), array=pointer))
         elif kind == "streams":
-            times, memory, *both = values
+            times, memory, file, number, site, *both = values
+            if allocated := watch.place(line, file, number, site):
+                pointer = allocations.pointer(allocated, int(site))
+                named = f"'{pointer}', " if pointer else ""
+                memory += f" ({named}allocated at {allocated})"
             who, verb, first = operation(*both[:7])
             later, other_verb, second = operation(*both[7:])
             what = f"{who} {verb} {memory}; {later} {other_verb} it at {second or 'an unknown line'}"

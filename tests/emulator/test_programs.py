@@ -501,6 +501,7 @@ def test_races_between_streams_are_found_with_both_lines() -> None:
                 launch = line_of("launch in a", STREAMS)
                 words = f"kernel 'produce' in stream 1 (launched at streams.cu:{launch}) writes byte"
                 assert words in report.host[0].what
+                assert " bytes ('x', allocated at streams.cu:" in report.host[0].what
             if wanted == 21:
                 assert "cudaMemcpyAsync in stream 1 writes byte 20 " in report.host[0].what
                 assert "; the host reads it at streams.cu:" in report.host[0].what

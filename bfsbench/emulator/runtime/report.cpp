@@ -28,7 +28,8 @@ void write_findings(FILE* file, const Machine& machine, Place place) {
 
 void write_stream_races(FILE* file, const Streams& streams, Place place) {
     for (const StreamRace& race : streams.races()) {
-        fprintf(file, "streams\t%" PRIu64 "\t%s", race.count, race.where.c_str());
+        fprintf(file, "streams\t%" PRIu64 "\t%s\t%s\t%d\t%" PRIu64, race.count, race.where.c_str(), race.origin.from.file ? race.origin.from.file : "",
+                race.origin.from.line, place(race.origin.site));
         for (const auto& [of, act, instruction] : race.sides) {
             fprintf(file, "\t%s\t%d\t%d\t%s\t%d\t%" PRIu64 "\t%" PRIu64, of.name, static_cast<int>(of.stream), static_cast<int>(act),
                     of.from.file ? of.from.file : "", of.from.line, place(of.site), place(instruction));

@@ -181,7 +181,7 @@ StreamRace* Streams::add_race(const StreamRace::Side& first, const StreamRace::S
         ++known.count;
         return nullptr;
     }
-    races_.push_back({{first, second}, "", 1});
+    races_.push_back({{first, second}, "", 1, {}});
     return &races_.back();
 }
 

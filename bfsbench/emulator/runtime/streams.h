@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "buffers.h"
 #include "emu/call_site.h"
 #include "shadow.h"
 
@@ -63,6 +64,7 @@ struct StreamRace {
     Side sides[2];
     std::string where;
     uint64_t count;
+    Origin origin{};  // the place at which the host has allocated the memory, if it is a buffer
 };
 
 class Streams {

@@ -308,6 +308,7 @@ void Watch::report_streams(const StreamRace::Side& first, const StreamRace::Side
     StreamRace* race = streams.add_race(first, second);
     if (!race) return;
     Place place = find_global(address);
+    race->origin = place.origin;
     std::string offset = "byte " + std::to_string(address - place.begin) + " of ";
     if (place.space == Space::buffer) race->where = offset + "a buffer of " + std::to_string(place.bytes) + " bytes";
     else race->where = place.space == Space::module ? "a variable outside functions" : "memory of the host";
