@@ -36,6 +36,7 @@ from bfsbench.reports.plots import (
     saved,
 )
 from bfsbench.reports.roofline import roofline
+from bfsbench.reports.rows import as_published
 from bfsbench.reports.table import FORMATS
 from bfsbench.rows.counters import is_counters_file
 from bfsbench.rows.results import left_out, read_results, result_files
@@ -88,6 +89,14 @@ class Inches(click.ParamType[float]):
 )
 @row_filters
 @click.option(
+    "--as-published",
+    "published",
+    is_flag=True,
+    help="Leave out rows with a knob value by which this project changed a search of other authors, such as "
+    "ATOMIC_CLAIM=1 of merrill. Without this option, such times are marked with a dagger in the matrix, the "
+    "ranking and the bars.",
+)
+@click.option(
     "--format",
     "style",
     type=click.Choice((*FORMATS, PAGE, *PICTURES)),
@@ -115,6 +124,7 @@ def report_command(
     kinds: list[str],
     history: bool,
     filters: dict[str, list[str]],
+    published: bool,
     style: str | None,
     out: Path | None,
     width: float | None,
@@ -144,8 +154,13 @@ def report_command(
         if str(path) in TABLES and not path.exists():
             raise UsageError(f"there is no file {path}: choose a table with --table {path}")
     files = files or (_newest(),)
+
+    def shown(rows: pd.DataFrame) -> pd.DataFrame:
+        rows = select(rows, **filters)
+        return as_published(rows) if published else rows
+
     if style in PICTURES and out is not None:
-        rows, levels = select(_read(files), **filters), read_levels(files)
+        rows, levels = shown(_read(files)), read_levels(files)
         incomplete = False
         if out.suffix.lower() == f".{style}":
             written = picture_file(rows, levels, kinds, out, style, **layout)
@@ -158,7 +173,7 @@ def report_command(
     else:
         with opened(out) as file:
             unused = NOT_ON_PAGES if style == PAGE else NOT_IN_TABLES
-            rows, levels = select(_read(files, unused), **filters), read_levels(files)
+            rows, levels = shown(_read(files, unused)), read_levels(files)
             if style == PAGE:
                 from bfsbench.reports.html import page
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bfsbench.reports import NOT_IN_TABLES, TABLES, Table, select, tables as make_tables
 from bfsbench.reports.levels import read_levels
-from bfsbench.reports.rows import as_read
+from bfsbench.reports.rows import as_published as without_changes, as_read
 from bfsbench.reports.table import SUFFIXES, format_of, render
 from bfsbench.rows.columns import ADDED, COLUMNS
 from bfsbench.rows.results import read_results
@@ -31,6 +31,7 @@ def report(
     graphs: Iterable[str] = (),
     variants: Iterable[str] = (),
     backends: Iterable[str] = (),
+    as_published: bool = False,
     out: os.PathLike[str] | str | None = None,
 ) -> dict[str, pd.DataFrame]:
     """Makes the tables of ``bfsbench report``. Returns a dictionary that maps the names of the tables to data
@@ -40,7 +41,8 @@ def report(
     :func:`read_results`. For files, the level profiles beside them are read. A data frame has no level
     profiles. ``tables`` names the tables, which ``bfsbench report --help`` lists. Emulated rows stand in
     tables of their own, such as ``best_emulated`` beside ``best``. By default the tables are those that the
-    command prints. ``graphs``, ``variants`` and ``backends`` select rows.
+    command prints. ``graphs``, ``variants`` and ``backends`` select rows. ``as_published`` leaves out rows
+    with a knob value by which this project changed the authors' search.
 
     ``out`` names a file to write as well. The suffix of its name decides what it holds: ``.html`` a page;
     ``.md``, ``.tex``, ``.csv``, ``.json`` or ``.txt`` the tables; ``.png``, ``.svg`` or ``.pdf`` a picture.
@@ -56,6 +58,7 @@ def report(
     if frame.empty:
         raise InputError("there are no rows to report")
     frame = select(as_read(frame), graphs, variants, backends)
+    frame = without_changes(frame) if as_published else frame
     made = make_tables(frame, bases, levels)
     if names is not None:
         made = [table for table in made if any(f"{table.name}_".startswith(f"{name}_") for name in names)]

@@ -6,21 +6,26 @@ mean of the ratios.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bfsbench.reports.rows import (
+    CHANGED,
     GRAPH,
     STATISTIC,
     TYPICAL,
     Kind,
     Results,
+    changed_knobs,
     fastest,
+    note_on_changes,
     of_one_setting,
     short_names,
     succeeded,
 )
-from bfsbench.reports.table import Table
+from bfsbench.reports.table import Cell, Noted, Table
+from bfsbench.variants import with_aliases
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +38,8 @@ _COLUMNS = (
     *("graphs", "failed_graphs", "times_best", "times_first", "median_times_first"),
     *("best_percent", "worst_times_best", "worst_graph", "prepare_ms"),
 )
+_MEAN = "geometric mean"
+"""The last column of a matrix."""
 _NOTE = (
     f"A time is {STATISTIC}, of equally many repeats of all searches of a graph. "
     "x best is the time divided by the time of the fastest search of the graph, as geometric mean over "
@@ -100,9 +107,20 @@ def _ranking(kind: Kind) -> Table:
     frame = _ranked(found, tried)
     total = len(found[list(GRAPH)].drop_duplicates())
     names = short_names(found["graph"])
-    drawings = [*_overall(frame, names, total), *_by_family(frame, found)]
+    shown = frame.assign(variant=_marked(frame, found))
+    drawings = [*_overall(shown, names, total), *_by_family(shown, found)]
     title = f"Ranking over {total} graphs{kind.heading}" if total > 1 else f"Ranking{kind.heading}"
-    return Table.of(f"ranking{kind.suffix}", title, frame, _notes(frame, tried, total), drawings)
+    notes, captioned = _notes(frame, tried, total), filter(None, [note_on_changes(found)])
+    return Table.of(f"ranking{kind.suffix}", title, frame, notes, drawings, captioned=captioned)
+
+
+def _marked(frame: pd.DataFrame, found: pd.DataFrame) -> list[str]:
+    """Returns the names in the column ``variant`` of ``frame``. A search has a mark if one of its rows in
+    ``found`` uses a knob value by which this project changed the authors' search."""
+    changed = found[changed_knobs(found) != ""]
+    marked = {*changed[[*SEARCH]].itertuples(index=False, name=None)}
+    searches = frame[[*SEARCH]].itertuples(index=False, name=None)
+    return [with_aliases(search[0]) + CHANGED if search in marked else search[0] for search in searches]
 
 
 def matrices(results: Results) -> list[Table]:
@@ -116,6 +134,8 @@ def matrices(results: Results) -> list[Table]:
 
 
 def _matrix(kind: Kind) -> Table:
+    import pandas as pd
+
     found = ratios(kind)
     if found.empty:
         return Table(f"matrix{kind.suffix}", f"Matrix{kind.heading}", (), [], (_why_empty(kind),))
@@ -126,9 +146,28 @@ def _matrix(kind: Kind) -> Table:
     search = list(SEARCH) if found.groupby("backend")["device"].nunique().max() > 1 else ["variant"]
     wide = found.assign(title=title).pivot(index=search, columns="title", values="times_best")
     means = _summary(found, _tried(kind)).set_index(search)[["times_best"]]
-    wide = means[[]].join(wide[list(dict.fromkeys(title))]).join(means.set_axis(["geometric mean"], axis=1))
-    heading = f"Time over the best of the graph{kind.heading}"
-    return Table.of(f"matrix{kind.suffix}", heading, wide.reset_index(), (_NOTE, _NOTE_ON_GRAPHS))
+    wide = means[[]].join(wide[list(dict.fromkeys(title))]).join(means.set_axis([_MEAN], axis=1))
+    wide = wide.reset_index()
+    changed = found.assign(title=title)[changed_knobs(found) != ""]
+    both = pd.concat([changed, changed.assign(title=_MEAN)])
+    marked = {*both[[*search, "title"]].itertuples(index=False, name=None)}
+    table = Table.of(
+        f"matrix{kind.suffix}",
+        f"Time over the best of the graph{kind.heading}",
+        wide,
+        (_NOTE, _NOTE_ON_GRAPHS),
+        captioned=filter(None, [note_on_changes(found)]),
+    )
+    lines = [(*row[: len(search)], *_cells(table, row, len(search), marked)) for row in table.rows]
+    return replace(table, drawings=(Table("", "", table.columns, lines),))
+
+
+def _cells(table: Table, row: tuple[Cell, ...], names: int, marked: Set[tuple[Cell, ...]]) -> Iterator[Cell]:
+    """Yields the cells of a search for people, right of the first ``names`` columns, which name the search.
+    The time of a pair of a search and a graph in ``marked`` has a mark."""
+    for column, cell in zip(table.columns[names:], row[names:], strict=True):
+        noted = isinstance(cell, float) and (*row[:names], column) in marked
+        yield Noted(float(cell), CHANGED) if noted else cell
 
 
 def _why_empty(kind: Kind) -> str:

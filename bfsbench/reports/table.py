@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bfsbench.reports.rows import SPEED_UP, STATISTIC, TYPICAL
+from bfsbench.reports.rows import CHANGED, SPEED_UP, STATISTIC, TYPICAL
 from bfsbench.support.errors import UsageError, no_formula, printable
 from bfsbench.variants import look, with_aliases
 
@@ -32,6 +32,17 @@ if TYPE_CHECKING:
 
 Cell = str | int | float | None
 """The value of a cell. None is a missing value: an empty cell in text, and null in JSON."""
+
+
+class Noted(float):
+    """A number that has a remark behind it, such as ``†`` or `` (3)``, in tables for people."""
+
+    def __new__(cls, value: float, remark: str) -> Noted:
+        made = super().__new__(cls, value)
+        made.remark = remark
+        return made
+
+    remark: str
 
 
 @dataclass(frozen=True)
@@ -51,6 +62,9 @@ class Table:
     drawings: tuple[Table, ...] | None = None
     legend: tuple[str, ...] = ()
     """Notes that explain ``drawings``, the layouts for people."""
+    captioned: tuple[str, ...] = ()
+    """Those of ``notes`` that LaTeX captions repeat. Captions also repeat each note that says which statistic
+    a time is."""
     heat: bool = False
     """True for a heat map: the numbers right of the first column are times, which are shaded by their ratio
     to the smallest time."""
@@ -64,12 +78,18 @@ class Table:
         notes: Iterable[str] = (),
         drawings: Iterable[Table] | None = None,
         legend: Iterable[str] = (),
+        captioned: Iterable[str] = (),
     ) -> Table:
-        """Returns a table with the columns and rows of a data frame. NaN and infinity become None."""
+        """Returns a table with the columns and rows of a data frame. NaN and infinity become None.
+
+        ``captioned`` has notes for LaTeX captions. They are shown before ``notes``.
+        """
+        captioned = tuple(captioned)
         finite = frame.replace([math.inf, -math.inf], math.nan).astype(object)
         rows = [*finite.where(finite.notna(), None).itertuples(index=False, name=None)]
         drawn = None if drawings is None else tuple(drawings)
-        return cls(name, title, tuple(map(str, frame.columns)), rows, tuple(notes), drawn, tuple(legend))
+        notes, columns = (*captioned, *notes), tuple(map(str, frame.columns))
+        return cls(name, title, columns, rows, notes, drawn, tuple(legend), captioned)
 
     @property
     def drawn(self) -> tuple[Table, ...]:
@@ -288,6 +308,7 @@ def _printable(table: Table) -> Table:
         title=printable(table.title),
         notes=tuple(map(printable, table.notes)),
         legend=tuple(map(printable, table.legend)),
+        captioned=tuple(map(printable, table.captioned)),
         columns=tuple(map(printable, table.columns)),
         rows=_printable_rows(table.rows),
         drawings=None if table.drawings is None else tuple(map(_printable, table.drawings)),
@@ -362,12 +383,17 @@ def _latex(table: Table) -> Iterable[str]:
     """Yields the LaTeX text of a table: the notes as comments, and then one floating table for each table in
     ``drawn``.
 
-    A table has the label ``tab:NAME``. The caption repeats each note that says which statistic a time is,
-    because LaTeX does not print comments. A table that does not fit on a page becomes several floating
-    tables, with the labels ``tab:NAME``, ``tab:NAME-2`` and so on.
+    A table has the label ``tab:NAME``. The caption repeats the notes in ``captioned``, and each note that
+    says which statistic a time is, because LaTeX does not print comments. A table that does not fit on a page
+    becomes several floating tables, with the labels ``tab:NAME``, ``tab:NAME-2`` and so on.
     """
     notes = [note for note in (*table.notes, *table.legend) if note != HEAT_LEGEND]
-    printed = [note for note in notes if any(one in note for one in (STATISTIC, TYPICAL, SPEED_UP))]
+    statistics = (STATISTIC, TYPICAL, SPEED_UP)
+    printed = [
+        note
+        for note in notes
+        if note in table.captioned or any(statistic in note for statistic in statistics)
+    ]
     floats = itertools.count(1)
     yield "".join(f"% {_for_latex(line)}\n" for line in (table.title, *notes))
     for drawn in table.drawn:
@@ -434,7 +460,8 @@ def _for_latex(text: str) -> str:
     """
     from tabulate import LATEX_ESCAPE_RULES
 
-    escaped = "".join(LATEX_ESCAPE_RULES.get(one, one) for one in text)
+    commands = {**LATEX_ESCAPE_RULES, CHANGED: "$^\\dagger$"}
+    escaped = "".join(commands.get(one, one) for one in text)
     # After the end of a line, LaTeX would take "[" or "*" for an option.
     return f"{{}}{escaped}" if escaped.startswith(("[", "*")) else escaped
 
@@ -507,7 +534,7 @@ def _cell(cell: Cell, digits: int) -> str:
     if cell is None or isinstance(cell, str):
         return cell or ""
     if isinstance(cell, float):
-        return f"{cell:,.{digits}f}"
+        return f"{cell:,.{digits}f}{cell.remark if isinstance(cell, Noted) else ''}"
     return f"{cell:,}" if cell >= 10_000 else str(cell)
 
 

@@ -377,3 +377,43 @@ def test_latex_of_several_graphs_has_the_matrix_in_place_of_the_best_times(tmp_p
             r"label\{tab:(\w+)", invoke("report", "--format", "latex", tmp_path / f"{name}.csv").stdout
         )
         assert chosen in labels and other not in labels
+
+
+CHANGED_KNOBS = "ORGANISATION=hybrid ATOMIC_CLAIM=1"
+
+
+@pytest.fixture
+def changed(tmp_path: Path) -> Path:
+    """Rows of two graphs. On graph a, merrill is fastest with a knob value that this project added."""
+    rows = [row(variant="pull", graph=graph, graph_checksum=graph) for graph in ("a", "b")]
+    rows += [
+        row(2.0, variant="merrill", graph="a", graph_checksum="a", knobs=CHANGED_KNOBS),
+        row(8.0, variant="merrill", graph="a", graph_checksum="a", knobs="ATOMIC_CLAIM=0"),
+        row(2.0, variant="merrill", graph="b", graph_checksum="b", knobs="ATOMIC_CLAIM=0"),
+    ]
+    return write(tmp_path / "rows.csv", rows)
+
+
+def test_times_of_a_search_that_this_project_changed_are_marked(changed: Path, tmp_path: Path) -> None:
+    matrix = report(changed, "--table", "matrix").stdout
+    assert re.search(r"^merrill \(garland\) +2\.00† +2\.00 +2\.00†$", matrix, re.MULTILINE)
+    assert "† marks results of merrill with ATOMIC_CLAIM=1." in matrix
+    ranking = report(changed, "--table", "ranking").stdout
+    assert re.search(r"^merrill \(garland\)† +2\.00 ", ranking, re.MULTILINE)
+    latex = report(changed, "--table", "matrix,ranking", "--format", "latex").stdout
+    captions = re.findall(r"\\caption\{(.*)\}", latex)
+    assert "$^\\dagger$ marks results of merrill with ATOMIC\\_CLAIM=1." in captions[0]
+    assert "$^\\dagger$ marks results of merrill with ATOMIC\\_CLAIM=1." in captions[1]
+    assert "merrill (garland)$^\\dagger$ & 2.00 & " in latex
+    data = json.loads(report(changed, "--table", "matrix,ranking", "--format", "json").stdout)
+    assert data["matrix"]["rows"][1] == {"variant": "merrill", "a": 2.0, "b": 2.0, "geometric mean": 2.0}
+    assert report(changed, "--plot", "bars", "--out", tmp_path / "bars.svg").exit_code == 0
+    assert re.findall(r"<!-- (merrill.*) -->", (tmp_path / "bars.svg").read_text()) == ["merrill†"]
+
+
+def test_searches_can_be_shown_as_published(changed: Path, tmp_path: Path) -> None:
+    matrix = report(changed, "--table", "matrix", "--as-published").stdout
+    assert re.search(r"^merrill \(garland\) +8\.00 +2\.00 +4\.00$", matrix, re.MULTILINE)
+    assert "†" not in matrix
+    only = write(tmp_path / "only.csv", [row(variant="merrill", knobs=CHANGED_KNOBS)])
+    assert refused(report(only, "--as-published")).startswith("no rows of searches as published")

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from bfsbench.reports.measured import wrapped
+from bfsbench.reports.rows import CHANGED, changed_knobs, note_on_changes
 from bfsbench.support.errors import UsageError
 from bfsbench.support.storage import output
 
@@ -277,7 +278,7 @@ def lined_pictures(
         shown = [label for label in labels if label in present]
         size = (_PANEL_INCHES, _LINE_INCHES * len(shown) + 1.0 + below)
         figure, axes = panels(heading, len(titles), size=size, labels=shown, sharey=True)
-        axes[0].set_yticks(range(len(shown)), shown)  # all panels share this axis
+        axes[0].set_yticks(range(len(shown)), _marked(shown, chosen))  # all panels share this axis
         axes[0].set_ylim(len(shown) - 0.5, -0.5)
         letters, columns = letters_over(axes[0]), columns_of(axes[0])
         for axis, graph in zip(axes, titles, strict=True):
@@ -285,13 +286,24 @@ def lined_pictures(
             draw(axis, chosen[chosen["title"] == graph], shown, chosen)
             if label:
                 axis.set_xlabel(wrapped(label, letters))
-        meant = wrapped(meaning, letters_in(figure.get_figwidth()))
+        meant = "\n".join(
+            wrapped(text, letters_in(figure.get_figwidth()))
+            for text in (meaning, note_on_changes(chosen))
+            if text
+        )
         if meant:
             figure.supxlabel(meant, fontsize=scaled(9))
         above = max(measured.above(graph, letters).count("\n") for graph in titles)
         lines = above * math.ceil(len(titles) / columns) + meant.count("\n") + 1
         figure.set_figheight(figure.get_figheight() + scaled(_TITLE_INCHES) * lines)
         yield Picture(file_name(f"{name}{measured.suffix}", part, page), heading, figure), chosen
+
+
+def _marked(labels: Sequence[str], rows: pd.DataFrame) -> list[str]:
+    """Returns the labels of lines. A label has a mark if ``rows`` have the line with a knob value by which
+    this project changed the authors' search."""
+    changed = set(rows["label"][changed_knobs(rows) != ""])
+    return [label + CHANGED if label in changed else label for label in labels]
 
 
 _LOOKS: ContextVar[dict[str, int]] = ContextVar("looks")
