@@ -6,8 +6,8 @@ mean of the ratios.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
-from dataclasses import replace
+import math
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from bfsbench.reports.rows import (
@@ -23,6 +23,7 @@ from bfsbench.reports.rows import (
     of_one_setting,
     short_names,
     succeeded,
+    with_device,
 )
 from bfsbench.reports.table import Cell, Noted, Table
 from bfsbench.variants import with_aliases
@@ -128,14 +129,13 @@ def matrices(results: Results) -> list[Table]:
     for warm caches and a matrix for cold caches.
 
     A cell is the search's time divided by the best time of the graph. The last column is the geometric mean
-    over the graphs on which the search has a time.
+    over the graphs on which the search has a time. The layout for people says in each cell without a time
+    whether the search failed.
     """
     return [_matrix(kind) for kind in results.kinds if not kind.emulated]
 
 
 def _matrix(kind: Kind) -> Table:
-    import pandas as pd
-
     found = ratios(kind)
     if found.empty:
         return Table(f"matrix{kind.suffix}", f"Matrix{kind.heading}", (), [], (_why_empty(kind),))
@@ -143,31 +143,67 @@ def _matrix(kind: Kind) -> Table:
     title = found["graph"].map(names)
     ambiguous = found.groupby("graph")["graph_checksum"].transform("nunique") > 1
     title = title.where(~ambiguous, title + " #" + found["graph_checksum"].str[:8])
+    found = found.assign(title=title)
     search = list(SEARCH) if found.groupby("backend")["device"].nunique().max() > 1 else ["variant"]
-    wide = found.assign(title=title).pivot(index=search, columns="title", values="times_best")
-    means = _summary(found, _tried(kind)).set_index(search)[["times_best"]]
-    wide = means[[]].join(wide[list(dict.fromkeys(title))]).join(means.set_axis([_MEAN], axis=1))
-    wide = wide.reset_index()
-    changed = found.assign(title=title)[changed_knobs(found) != ""]
-    both = pd.concat([changed, changed.assign(title=_MEAN)])
-    marked = {*both[[*search, "title"]].itertuples(index=False, name=None)}
-    table = Table.of(
-        f"matrix{kind.suffix}",
-        f"Time over the best of the graph{kind.heading}",
-        wide,
-        (_NOTE, _NOTE_ON_GRAPHS),
-        captioned=filter(None, [note_on_changes(found)]),
+    wide = found.pivot(index=search, columns="title", values="times_best")
+    summary = _summary(found, _tried(kind)).set_index(search)
+    means = summary[["times_best"]].set_axis([_MEAN], axis=1)
+    wide = means[[]].join(wide[list(dict.fromkeys(title))]).join(means)
+    lines = [*_lines_of_matrix(wide, found, kind, summary["graphs"])]
+    drawn = Table("", "", (*search, *map(str, wide.columns)), lines)
+    heading, notes = f"Time over the best of the graph{kind.heading}", (_NOTE, _NOTE_ON_GRAPHS)
+    captioned = [note_on_changes(found), *_notes_on_cells(lines, summary["graphs"])]
+    captioned = [note for note in captioned if note]
+    return Table.of(f"matrix{kind.suffix}", heading, wide.reset_index(), notes, [drawn], captioned=captioned)
+
+
+def _lines_of_matrix(
+    wide: pd.DataFrame, found: pd.DataFrame, kind: Kind, graphs: pd.Series[int]
+) -> Iterator[tuple[Cell, ...]]:
+    """Yields the lines of a matrix for people. ``wide`` has the matrix, ``found`` its times, and ``graphs``
+    the number of graphs of each search.
+
+    Marks show times of changed searches. If the numbers of graphs differ, each mean has its number. Instead
+    of a missing time, a cell says whether the search failed.
+    """
+    search = [*wide.index.names]
+    changed = found[changed_knobs(found) != ""]
+    without_time = with_device(kind.rows[kind.rows["status"] != "ok"])
+    without_time = without_time.merge(found[[*GRAPH, "title"]].drop_duplicates())
+    timed, marked, failed = (
+        {*some[[*search, "title"]].itertuples(index=False, name=None)}
+        for some in (found, changed, without_time)
     )
-    lines = [(*row[: len(search)], *_cells(table, row, len(search), marked)) for row in table.rows]
-    return replace(table, drawings=(Table("", "", table.columns, lines),))
+    marked |= {(*pair[:-1], _MEAN) for pair in marked}
+    count = {name if isinstance(name, tuple) else (name,): size for name, size in graphs.items()}
+    for name, (_, line) in zip(count, wide.iterrows(), strict=True):
+        cells: list[Cell] = []
+        for column, ratio in line.items():
+            pair, mark = (*name, column), CHANGED if (*name, column) in marked else ""
+            if column == _MEAN and graphs.nunique() > 1:
+                mark += f" ({count[name]})"
+            if not math.isnan(ratio):
+                cells.append(Noted(ratio, mark))
+            elif column == _MEAN or pair in timed:  # the best time of a graph is 0
+                cells.append(None)
+            else:
+                cells.append("failed" if pair in failed else "-")
+        yield (*map(str, name), *cells)
 
 
-def _cells(table: Table, row: tuple[Cell, ...], names: int, marked: Set[tuple[Cell, ...]]) -> Iterator[Cell]:
-    """Yields the cells of a search for people, right of the first ``names`` columns, which name the search.
-    The time of a pair of a search and a graph in ``marked`` has a mark."""
-    for column, cell in zip(table.columns[names:], row[names:], strict=True):
-        noted = isinstance(cell, float) and (*row[:names], column) in marked
-        yield Noted(float(cell), CHANGED) if noted else cell
+def _notes_on_cells(lines: Iterable[tuple[Cell, ...]], graphs: pd.Series[int]) -> Iterator[str]:
+    """Yields notes that explain cells of a matrix's ``lines``. ``graphs`` has the number of graphs of each
+    search."""
+    if graphs.nunique() > 1:
+        yield (
+            "The number in brackets after a geometric mean is the number of its graphs. Means over different "
+            "graphs are not comparable."
+        )
+    shown = {cell for line in lines for cell in line if isinstance(cell, str)}
+    if "failed" in shown:
+        yield "failed: the search ran on the graph, but lacks a time from a source."
+    if "-" in shown:
+        yield "-: the search was not run on the graph from all its sources."
 
 
 def _why_empty(kind: Kind) -> str:

@@ -68,6 +68,23 @@ def test_the_matrix_has_ratios_and_geometric_means(tmp_path: Path) -> None:
     assert "\\toprule" in latex and "geometric mean" in latex and "luo" in latex
 
 
+def test_the_matrix_says_why_times_are_missing_and_how_many_graphs_a_mean_has(tmp_path: Path) -> None:
+    rows = [
+        *on("a", pull=2.0, luo=1.0, push=4.0),
+        *on("b", pull=3.0, luo=1.0),
+        failed_row(graph="b", graph_checksum="b", variant="push"),
+        *on("c", pull=1.0, luo=1.0),
+    ]
+    (table,) = tables(frame(tmp_path, rows), ["matrix"])
+    assert records(table)[-1] == {"variant": "push", "a": 4.0, "b": None, "c": None, "geometric mean": 4.0}
+    text = render([table], "text").splitlines()
+    assert text[-3].split() == ["luo", "(uiuc)", "1.00", "1.00", "1.00", "1.00", "(3)"]
+    assert text[-1].split() == ["push", "4.00", "failed", "-", "4.00", "(1)"]
+    caption = next(line for line in render([table], "latex").splitlines() if line.startswith("\\caption"))
+    assert "The number in brackets after a geometric mean is the number of its graphs." in caption
+    assert "failed: the search ran" in caption and "-: the search was not run" in caption
+
+
 def test_searches_that_lack_graphs_stand_apart(three: Table, tmp_path: Path) -> None:
     on_all, on_some = drawings(three)[:2]
     assert (on_all.title, [line["variant"] for line in records(on_all)]) == ("All graphs", ["luo", "pull"])
