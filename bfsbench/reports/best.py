@@ -79,7 +79,10 @@ def best_times(results: Results, levels: pd.DataFrame | None = None, *, brief: b
         drawings = _drawings(frame, kind, brief)
         legend = _meanings(drawings, kind, note_on_recorded)
         notes = () if brief else _notes(frame, kind)
-        tables.append(Table.of(f"best{kind.suffix}", title, frame, notes, drawings, legend=legend))
+        devices = " and ".join(dict.fromkeys(map(str, frame["device"])))
+        measured = () if brief or kind.emulated or frame.empty else (f"Measured on {devices}.",)
+        table = Table.of(f"best{kind.suffix}", title, frame, notes, drawings, [*measured, *legend])
+        tables.append(replace(table, captioned=measured))
     return tables
 
 

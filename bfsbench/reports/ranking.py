@@ -18,6 +18,7 @@ from bfsbench.reports.rows import (
     Kind,
     Results,
     changed_knobs,
+    conditions,
     fastest,
     note_on_changes,
     of_one_setting,
@@ -111,7 +112,8 @@ def _ranking(kind: Kind) -> Table:
     shown = frame.assign(variant=_marked(frame, found))
     drawings = [*_overall(shown, names, total), *_by_family(shown, found)]
     title = f"Ranking over {total} graphs{kind.heading}" if total > 1 else f"Ranking{kind.heading}"
-    notes, captioned = _notes(frame, tried, total), filter(None, [note_on_changes(found)])
+    notes = _notes(frame, tried, total)
+    captioned = filter(None, [conditions(found, kind.family), note_on_changes(found)])
     return Table.of(f"ranking{kind.suffix}", title, frame, notes, drawings, captioned=captioned)
 
 
@@ -152,7 +154,8 @@ def _matrix(kind: Kind) -> Table:
     lines = [*_lines_of_matrix(wide, found, kind, summary["graphs"])]
     drawn = Table("", "", (*search, *map(str, wide.columns)), lines)
     heading, notes = f"Time over the best of the graph{kind.heading}", (_NOTE, _NOTE_ON_GRAPHS)
-    captioned = [note_on_changes(found), *_notes_on_cells(lines, summary["graphs"])]
+    captioned = [conditions(found, kind.family), note_on_changes(found)]
+    captioned += _notes_on_cells(lines, summary["graphs"])
     captioned = [note for note in captioned if note]
     return Table.of(f"matrix{kind.suffix}", heading, wide.reset_index(), notes, [drawn], captioned=captioned)
 

@@ -580,6 +580,17 @@ def without_shared_options(graphs: Sequence[str]) -> tuple[dict[str, str], str]:
     return short, ", ".join(shared)
 
 
+def conditions(found: pd.DataFrame, family: Family) -> str:
+    """Returns sentences that say on which devices, from how many sources and on which form of the graphs the
+    times in ``found`` were measured. All rows of ``found`` have equally many sources."""
+    said = f"Measured on {' and '.join(dict.fromkeys(map(str, found['device'])))}"
+    sources = int(found["sources"].iloc[0])
+    if family.from_sources:
+        said += f", from {sources} source{'s' if sources > 1 else ''} of each graph"
+    _, shared = without_shared_options([*dict.fromkeys(found["graph"])])
+    return f"{said}. Options with which all graphs were read: {shared}." if shared else f"{said}."
+
+
 def names_of_sources(rows: pd.DataFrame, by: str | list[str]) -> dict[Hashable, dict[int, str]]:
     """Returns the names of source vertices for each value of the columns ``by``.
 

@@ -63,8 +63,8 @@ class Table:
     legend: tuple[str, ...] = ()
     """Notes that explain ``drawings``, the layouts for people."""
     captioned: tuple[str, ...] = ()
-    """Those of ``notes`` that LaTeX captions repeat. Captions also repeat each note that says which statistic
-    a time is."""
+    """Those of ``notes`` and ``legend`` that LaTeX captions repeat. Captions also repeat each note that says
+    which statistic a time is."""
     heat: bool = False
     """True for a heat map: the numbers right of the first column are times, which are shaded by their ratio
     to the smallest time."""
@@ -370,7 +370,7 @@ def _escaped(text: str) -> str:
 _LATEX_HEAD = "% In the preamble: \\usepackage{booktabs}\n"
 _LETTERS, _SMALL_LETTERS = 64, 80
 """Number of letters on a line of LaTeX's class article, at its usual font size and at ``\\scriptsize``."""
-_LATEX_ROWS = 50
+_LATEX_ROWS = 40
 """Number of rows at ``\\scriptsize`` that fit on a page under a long caption."""
 _LATEX_FLOATS = 15
 """Number of floating tables after which a page ends. LaTeX refuses more than 52 tables that wait for a

@@ -417,3 +417,22 @@ def test_searches_can_be_shown_as_published(changed: Path, tmp_path: Path) -> No
     assert "†" not in matrix
     only = write(tmp_path / "only.csv", [row(variant="merrill", knobs=CHANGED_KNOBS)])
     assert refused(report(only, "--as-published")).startswith("no rows of searches as published")
+
+
+def test_latex_captions_say_how_times_were_measured(tmp_path: Path) -> None:
+    graphs = ("a(n=1):self_loops=drop:symmetrised", "b:symmetrised")
+    rows = [
+        row(graph=graph, graph_checksum=graph, variant=variant, source=source)
+        for graph in graphs
+        for variant in ("pull", "push")
+        for source in (1, 2)
+    ]
+    several = write(tmp_path / "several.csv", rows)
+    latex = report(several, "--table", "matrix,ranking", "--format", "latex").stdout
+    captions = re.findall(r"\\caption\{(.*)\}", latex)
+    said = "Measured on NVIDIA H200, from 2 sources of each graph. Options with which all graphs were read: "
+    assert len(captions) >= 2 and all(f"{said}symmetrised." in caption for caption in captions)
+    one = report(several, "--graph", "b", "--table", "best", "--format", "latex").stdout
+    assert (
+        "\\caption{Best time per variant and graph: b:\\allowbreak{}symmetrised, 2 sources. Measured" in one
+    )

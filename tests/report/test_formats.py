@@ -151,7 +151,7 @@ def test_latex_labels_its_tables_and_splits_what_no_page_holds() -> None:
     assert "\\shortstack[r]{graph( \\\\ n=7, \\\\ seed=1)}" in text
     of_v0 = [line for part in parts for line in part.splitlines() if line.startswith("v0 ")]
     assert [cell for line in of_v0 for cell in re.findall(r"\d+", line)[1:]] == [*map(str, range(20))]
-    assert max(len(re.findall(r"^v\d", part, re.MULTILINE)) for part in parts) == 50
+    assert max(len(re.findall(r"^v\d", part, re.MULTILINE)) for part in parts) == 40
     narrow = render([table(("a", 1.0, 2.0))], "latex")
     assert "\\label{tab:times}" in narrow and "part" not in narrow and "scriptsize" not in narrow
 

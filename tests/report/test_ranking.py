@@ -245,4 +245,5 @@ def test_graphs_from_another_number_of_sources_are_not_in_the_ranking(tmp_path: 
     rows += [row(graph="g3", variant=name) for name in ("a", "b")]
     found = only(rankings(Results.of(frame(tmp_path, rows))))
     assert {line["graphs"] for line in records(found) if line["family"] == ALL} == {2}
-    assert "the median over sources of the fastest repeat" in found.notes[0]
+    assert found.notes[0] == "Measured on NVIDIA H200, from 2 sources of each graph."
+    assert "the median over sources of the fastest repeat" in found.notes[1]
