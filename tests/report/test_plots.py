@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 from level_rows import level, profiled
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from result_rows import emulated_row, failed_row, frame, host_row, row, write
 
 from bfsbench.reports.levels import read_levels
@@ -289,7 +291,7 @@ def test_knob_sweeps_show_the_best_time_of_each_value(tmp_path: Path) -> None:
     (picture,) = draw("knobs", frame(tmp_path, [row(time, knobs=knobs) for knobs, time in settings.items()]))
     first, second = picture.figure.axes
     assert first.get_xlabel() == "A" and second.get_xlabel() == "B"
-    assert first.get_ylabel().startswith(f"time of a search (ms):\n{STATISTIC},")
+    assert " ".join(first.get_ylabel().split()).startswith(f"time of a search (ms): {STATISTIC},")
     assert [text.get_text() for text in first.get_xticklabels()] == ["2", "16"]
     assert first.lines[0].get_ydata().tolist() == [3.0, 2.0]
     assert second.lines[0].get_ydata().tolist() == [2.0, 3.0]
@@ -490,3 +492,55 @@ def test_a_picture_without_a_title_keeps_it_as_a_caption(tmp_path: Path) -> None
     assert sizes[0] < sizes[1]
     said = refused(invoke("report", "--no-title", file))
     assert said == "--no-title goes with --format png or svg or pdf, not text"
+
+
+@pytest.mark.parametrize(("width", "searches"), [(3.3, 23), (7.0, 16)])
+def test_pictures_of_many_searches_fit_a_page(width: float, searches: int, tmp_path: Path) -> None:
+    rows = [
+        row(1.0 + place, graph=f"g{graph}", graph_checksum=f"g{graph}", variant=f"search_{place}")
+        for graph in range(4)
+        for place in range(searches)
+    ]
+    pictures = draw("bars", frame(tmp_path, rows), width=width)
+    assert len(pictures) > 1 and sum(len(picture.figure.axes) for picture in pictures) == 4
+    assert max(picture.figure.get_figheight() for picture in pictures) <= 8.5
+
+
+def test_knobs_of_many_graphs_fit_a_page(tmp_path: Path) -> None:
+    settings = [f"A={a} B={b} C={c} D={d} E={e}" for a, b, c, d, e in itertools.product((1, 2), repeat=5)]
+    rows = [
+        row(
+            1.0 + place,
+            graph=f"a_rather_long_name(of=a,graph={graph})",
+            graph_checksum=str(graph),
+            knobs=text,
+        )
+        for graph in range(12)
+        for place, text in enumerate(settings)
+    ]
+    pictures = draw("knobs", frame(tmp_path, rows), width=7.0)
+    assert sum(len(picture.figure.axes) for picture in pictures) == 5
+    assert max(picture.figure.get_figheight() for picture in pictures) <= 8.5
+
+
+@pytest.mark.parametrize("width", [3.3, 7.0, None])
+@pytest.mark.parametrize("titled", [True, False])
+def test_the_vertical_label_of_knobs_is_not_cut_off(
+    width: float | None, titled: bool, tmp_path: Path
+) -> None:
+    rows = [row(float(value), knobs=f"W_SZ={value}", variant="virtual_warp") for value in (2, 4, 8)]
+    axes = panel("knobs", frame(tmp_path, rows), width=width, titled=titled)
+    assert isinstance(axes.figure, Figure)
+    FigureCanvasAgg(axes.figure).draw()
+    label = axes.yaxis.label.get_window_extent()
+    assert label.y0 >= 0 and label.y1 <= axes.figure.bbox.height
+    words = axes.get_ylabel().split()
+    assert " ".join(words).endswith(f"{STATISTIC}, with the best values of the other knobs")
+
+
+def test_long_names_of_settings_leave_room_in_a_narrow_picture(tmp_path: Path) -> None:
+    settings = itertools.product(("hybrid", "contract-expand"), (0, 1), (0, 1024), (-1, 1048576))
+    names = ("ORGANISATION", "BITMAP", "HISTORY_SIZE", "RESIDENT_LIMIT")
+    knobs = [" ".join(map("{}={}".format, names, values)) for values in settings]
+    rows = [row(2.0, variant="merrill", knobs=text) for text in knobs]
+    assert draw("ablation", frame(tmp_path, [*rows, host_row(9.0)]), width=3.3)

@@ -32,6 +32,7 @@ from bfsbench.reports.plots.picture import (
     WIDTH,
     Picture,
     add_lines,
+    fit_page,
     mark_emulated,
     one_page,
     remove_title,
@@ -134,6 +135,7 @@ def _drawn(kind: str, measured: TimedRows, titled: bool, options: dict[str, Any]
         caption = "; ".join(picture.figure.get_suptitle().splitlines())
         if not titled:
             remove_title(picture.figure)
+        fit_page(picture.figure)
         yield replace(picture, caption=caption)
 
 

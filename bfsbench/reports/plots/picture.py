@@ -75,8 +75,14 @@ _PANEL_INCHES = 3.6
 """Usual width in inches of a panel with one line per search."""
 _AXIS_INCHES = 0.4
 """Height in inches of the numbers and the label under a horizontal axis."""
-PAGE_INCHES = 9.0
-"""The largest height in inches of a picture that fits a screen or a page."""
+PAGE_INCHES = 8.5
+"""The largest height in inches of a picture that fits a screen, or the text block of a page."""
+_COMPRESSED = 1.15
+"""Largest height of a compressed picture before its compression, relative to PAGE_INCHES."""
+_LEGEND_LINES = 3
+"""Number of lines of a legend for which a page has room."""
+_LEAST_LETTERS = 12
+"""Smallest number of letters on one line above or below a panel."""
 _ACROSS = 3
 """The largest number of panels side by side."""
 ROWS = 3
@@ -173,7 +179,7 @@ def letters_over(axes: Axes) -> int:
     figure = cast("Figure", axes.figure)
     first = figure.axes[0].get_yticklabels()
     beside = scaled(_LABEL_INCHES) * max((len(label.get_text()) for label in first), default=0)
-    return letters_in((figure.get_figwidth() - beside) / columns_of(axes))
+    return max(_LEAST_LETTERS, letters_in((figure.get_figwidth() - beside) / columns_of(axes)))
 
 
 def add_lines(figure: Figure, lines: Sequence[str]) -> None:
@@ -191,6 +197,12 @@ def remove_title(figure: Figure) -> None:
     lines = figure.get_suptitle().count("\n") + 1
     figure.suptitle("")
     figure.set_figheight(figure.get_figheight() - scaled(_TITLE_INCHES) * lines)
+
+
+def fit_page(figure: Figure) -> None:
+    """Compresses a figure that is slightly taller than a page."""
+    if PAGE_INCHES < figure.get_figheight() <= PAGE_INCHES * _COMPRESSED:
+        figure.set_figheight(PAGE_INCHES)
 
 
 def mark_emulated(figure: Figure) -> None:
@@ -270,13 +282,14 @@ def lined_pictures(
     in inches. ``part`` is appended to titles and file names, such as the variant that the pictures show.
     """
     heading = title + measured.heading + (f": {part}" if part else "")
-    across = side_by_side(_PANEL_INCHES)
-    most = across * max(1, int(PAGE_INCHES / scaled(_LINE_INCHES * len(labels) + 1.2)))
-    for page, titles in pages(graphs or measured.among(rows), most):
+    graphs = graphs or measured.among(rows)
+    panel = (_PANEL_INCHES, _LINE_INCHES * len(labels) + 1.0 + below)
+    texts = [heading, meaning, note_on_changes(rows), ", ".join(measured.devices), measured.shared_options]
+    for page, titles in pages(graphs, _panels_on_a_page(measured, graphs, panel, texts)):
         chosen = rows[rows["title"].isin(titles)]
         present = set(chosen["label"])
         shown = [label for label in labels if label in present]
-        size = (_PANEL_INCHES, _LINE_INCHES * len(shown) + 1.0 + below)
+        size = (panel[0], panel[1] - _LINE_INCHES * (len(labels) - len(shown)))
         figure, axes = panels(heading, len(titles), size=size, labels=shown, sharey=True)
         axes[0].set_yticks(range(len(shown)), _marked(shown, chosen))  # all panels share this axis
         axes[0].set_ylim(len(shown) - 0.5, -0.5)
@@ -297,6 +310,28 @@ def lined_pictures(
         lines = above * math.ceil(len(titles) / columns) + meant.count("\n") + 1
         figure.set_figheight(figure.get_figheight() + scaled(_TITLE_INCHES) * lines)
         yield Picture(file_name(f"{name}{measured.suffix}", part, page), heading, figure), chosen
+
+
+def _panels_on_a_page(
+    measured: TimedRows, graphs: Sequence[str], size: tuple[float, float], texts: Iterable[str]
+) -> int:
+    """Returns how many panels of ``size``, one per graph, fit into a picture of the height PAGE_INCHES.
+    ``texts`` stand above or below all panels."""
+    across = side_by_side(size[0])
+    width = WIDTH.get() or size[0] * across
+    above = max(measured.above(graph, letters_in(width / across / 2)).count("\n") for graph in graphs)
+    lines = sum(wrapped(text, letters_in(width)).count("\n") + 1 for text in texts if text)
+    return across * rows_that_fit(size[1] + _TITLE_INCHES * above, lines + 1, _LEGEND_LINES)
+
+
+def rows_that_fit(panel: float, lines: int, legend: int) -> int:
+    """Returns how many rows of panels fit into a picture of the height PAGE_INCHES, but at least 1.
+
+    ``panel`` is the usual height of a panel in inches. ``lines`` counts the lines of text above or below all
+    panels, and ``legend`` counts the lines of the legend.
+    """
+    room = PAGE_INCHES - scaled(0.5 + _TITLE_INCHES * lines + _LINE_INCHES * legend)
+    return max(1, int(room / scaled(panel)))
 
 
 def _marked(labels: Sequence[str], rows: pd.DataFrame) -> list[str]:

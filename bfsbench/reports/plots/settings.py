@@ -8,6 +8,7 @@ line per graph.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,10 +23,12 @@ from bfsbench.reports.plots.picture import (
     columns_of,
     file_name,
     legend_of_all,
+    letters_in,
     look,
     number,
     pages,
     panels,
+    rows_that_fit,
     scaled,
     side_by_side,
     time_axis,
@@ -148,6 +151,8 @@ def _map(
     return image
 
 
+_TITLE_LINES = 3
+"""Usual number of lines above a picture of knobs: the title, the devices, and the options of the graphs."""
 _PANEL = (3.8, 3.0)
 """Usual width and height in inches of a panel with times over the values of a knob."""
 _Sweep = tuple[str, str, "pd.DataFrame"]
@@ -171,13 +176,18 @@ def knob_sweeps(measured: TimedRows, *, title: str = "", knobs: Sequence[str] = 
                 sweeps.setdefault(str(part["variant"].iloc[0]), []).append((label, knob, part))
     if not sweeps:
         raise NothingToDrawError("knob sweeps need a variant timed with several values of a knob on a graph")
+    across = side_by_side(_PANEL[0])
+    # The legend has about as many columns as there are panels side by side.
+    rows = min(ROWS, rows_that_fit(_PANEL[1], _TITLE_LINES, math.ceil(len(measured.graphs) / across)))
     for variant, of_variant in sweeps.items():
         labels = {label for label, _, _ in of_variant}
         name = variant if len(labels) > 1 else of_variant[0][0]
         heading = f"{title or 'Knobs'}: {name}{measured.heading}"
-        for page, shown in pages(of_variant, ROWS * side_by_side(_PANEL[0])):
+        for page, shown in pages(of_variant, across * rows):
             figure, axes = panels(heading, len(shown), size=_PANEL, sharey=True)
-            axes[0].set_ylabel(f"{measured.quantity},\nall other settings equal")
+            quantity = f"{measured.quantity}, all other settings equal"
+            letters = letters_in(scaled(_PANEL[1]))
+            axes[0].set_ylabel("\n".join(wrapped(line, letters) for line in quantity.splitlines()))
             for axis, (label, knob, part) in zip(axes, shown, strict=True):
                 _panel(axis, knob, part, measured)
                 if len(labels) > 1 and label != knob:
