@@ -19,7 +19,7 @@ the first table with rows of a file stands the command that wrote the file.
 
 A table must not have rows of one search that come from different versions of its code, unless the template
 gives the reason by ``mixed`` above the table. Comparing times with unequal numbers of sources or repeats is
-an error, too.
+an error, too. Times of emulated kernels are an error unless the template selects ``backend="cpu"``.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ from bfsbench.reports.provenance import (
 )
 from bfsbench.reports.ranking import ALL, rankings
 from bfsbench.reports.rows import (
+    GRAPH,
     SETTING,
     STATISTIC,
     TYPICAL,
@@ -116,11 +117,12 @@ class Rows:
     """Rows of result files, for use in templates. ``of`` selects rows, and other members return values to
     quote."""
 
-    def __init__(self, frame: pd.DataFrame, what: str, read: Read) -> None:
+    def __init__(self, frame: pd.DataFrame, what: str, read: Read, *, emulated: bool = False) -> None:
         self._frame = frame
         self._read = read
         self.what = what
         """The name of these rows in error messages."""
+        self._emulated = emulated  # True if the template asks for times of emulated kernels
         self._kept: dict[Hashable, Any] = {}  # caches values that templates ask for repeatedly
 
     def of(self, **wanted: str | int | Sequence[str | int]) -> Rows:
@@ -145,8 +147,13 @@ class Rows:
             column = frame[name].map(_text) if name in frame else frame["knobs"].map(_knob(name))
             frame = frame[column.isin(texts)]
         what = ", ".join([self.what, *(f"{name}={value}" for name, value in wanted.items())])
-        self._kept[known] = Rows(frame, what, self._read).required()
+        emulated = self._emulated or "cpu" in named["backend"]
+        self._kept[known] = Rows(frame, what, self._read, emulated=emulated).required()
         return cast("Rows", self._kept[known])
+
+    def _some(self, frame: pd.DataFrame, what: str) -> Rows:
+        """Returns the rows in ``frame``, which are some of these rows, under another name."""
+        return Rows(frame, what, self._read, emulated=self._emulated)
 
     def required(self) -> Rows:
         """Returns the object itself. Raises InputError if it has no rows."""
@@ -160,16 +167,36 @@ class Rows:
         frame = self._frame
         for name, values in unwanted.items():
             frame = frame[~frame[name].isin([values] if isinstance(values, str) else [*values])]
-        return Rows(frame, f"{self.what} without {unwanted}", self._read).required()
+        return self._some(frame, f"{self.what} without {unwanted}").required()
 
     def without_knob(self, **unwanted: str | int) -> Rows:
         """Returns the rows whose knobs do not have the given values. Raises InputError if no rows remain."""
         frame = self._frame
         for name, value in unwanted.items():
             frame = frame[frame["knobs"].map(_knob(name)) != str(value)]
-        return Rows(frame, f"{self.what} without {unwanted}", self._read).required()
+        return self._some(frame, f"{self.what} without {unwanted}").required()
+
+    def _require_measured(self) -> None:
+        """Raises InputError if rows have times of emulated kernels, and the template did not select them."""
+        emulated = (self._frame["backend"] == "cpu") & (self._frame["status"] == "ok")
+        if emulated.any() and not self._emulated:
+            raise InputError(
+                f"{self.what} has emulated times: select backend='cpu' to quote them, or another backend"
+            )
+
+    def _fastest(self) -> pd.Series[Any]:
+        """Returns the fastest configuration. Raises InputError if the rows have times on several graphs."""
+        best = self._best()
+        for column in GRAPH:
+            if len(values := [*dict.fromkeys(best[column])]) > 1:
+                example = f"of({column}='{values[0]}')"
+                raise InputError(
+                    f"{self.what} has times on {len(values)} graphs: fix the column {column}, as in {example}"
+                )
+        return best.iloc[0]
 
     def _best(self, combined: Callable[[pd.DataFrame], pd.DataFrame] = configurations) -> pd.DataFrame:
+        self._require_measured()
         self._read.append(self._frame)
         if combined not in self._kept:
             found = combined(self._frame)
@@ -186,14 +213,15 @@ class Rows:
     @property
     def ms(self) -> float:
         """The time in ms of the fastest configuration. The time from a source is the time of its fastest
-        repeat. The result is the median over all sources."""
-        return float(self._best()["search_ms"].iloc[0])
+        repeat. The result is the median over all sources. Raises InputError if the rows have times on several
+        graphs."""
+        return float(self._fastest()["search_ms"])
 
     @property
     def best(self) -> dict[str, Any]:
         """The fastest configuration, as a dictionary with the columns of
         :func:`bfsbench.reports.rows.configurations`."""
-        return {str(name): value for name, value in self._best().iloc[0].items()}
+        return {str(name): value for name, value in self._fastest().items()}
 
     @property
     def best_each(self) -> dict[str, float]:
@@ -219,18 +247,20 @@ class Rows:
         """The rows with an equal number of repeats for all rows of a graph. If a row has more repeats, its
         last repeats are dropped.
         """
-        return Rows(equal_repeats(self._frame), self.what, self._read)
+        return self._some(equal_repeats(self._frame), self.what)
 
     @property
     def typical_ms(self) -> float:
         """The time in ms of the fastest configuration. The time from a source is the median of its repeats.
-        The result is the median over all sources."""
-        return float(self._best()["median_ms"].iloc[0])
+        The result is the median over all sources. Raises InputError if the rows have times on several
+        graphs."""
+        return float(self._fastest()["median_ms"])
 
     @property
     def first_each(self) -> dict[str, float]:
         """The time in ms of the first row of each variant. In a tuning, the first row has the default
         settings."""
+        self._require_measured()
         first = self._frame[self._frame["status"] == "ok"].drop_duplicates("variant")
         self._read.append(first)
         return {str(name): float(ms) for name, ms in zip(first["variant"], first["search_ms"], strict=True)}
@@ -240,7 +270,7 @@ class Rows:
         """The rows whose knob values and block size equal the values of the first row."""
         settings = self._frame[["knobs", "block"]].astype(str)
         same = (settings == settings.iloc[0]).all(axis=1)
-        return Rows(self._frame[same], f"the first setting of {self.what}", self._read)
+        return self._some(self._frame[same], f"the first setting of {self.what}")
 
     @property
     def ranking(self) -> list[dict[str, Any]]:
@@ -279,7 +309,7 @@ class Rows:
     def failed(self) -> Rows:
         """The rows without a time, because their run failed. Unlike other selections, this one may be
         empty."""
-        return Rows(self._frame[self._frame["status"] != "ok"], f"{self.what} that failed", self._read)
+        return self._some(self._frame[self._frame["status"] != "ok"], f"{self.what} that failed")
 
     def column(self, name: str) -> list[Any]:
         """Returns the distinct values of a column, in the order of the rows."""
@@ -287,6 +317,8 @@ class Rows:
 
     def values(self, name: str) -> list[float]:
         """Returns the numbers in a column. Rows without a number in this column are left out."""
+        if name.endswith("_ms"):
+            self._require_measured()
         self._read.append(self._frame)
         return [float(value) for value in self._frame[name].dropna()]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
-from result_rows import failed_row, host_row, row, write
+from result_rows import emulated_row, failed_row, host_row, row, write
 
 from bfsbench.experiments.texts import number, span
 from bfsbench.rows.provenance import DIGITS, code_hash, read_runs, runs_file
@@ -131,6 +131,36 @@ def test_what_is_not_in_rows_cannot_be_quoted(folder: Path, template: str, line:
     assert complaint in said
 
 
+@pytest.mark.parametrize("member", ["ms", "typical_ms", "best.search_ms"])
+def test_a_time_is_of_one_graph(folder: Path, member: str) -> None:
+    rows = [row(1.0), row(9.0, graph="other:directed", graph_checksum="d")]
+    write(folder / "rows" / "two.csv", rows)
+    said = filled(folder, f"{{{{ rows('two.csv').of(variant='pull').{member} }}}}")
+    assert said.exit_code == 2 and len(said.stderr.splitlines()) == 1
+    wanted = "has times on 2 graphs: fix the column graph, as in of(graph='"
+    assert f"two.csv, variant=pull {wanted}" in said.stderr
+    one = filled(folder, f"{{{{ rows('two.csv').of(graph='other').{member} | number }}}}")
+    assert one.stdout in ("9", "9.9")
+
+
+@pytest.mark.parametrize(
+    "quoted",
+    [
+        *("of(variant='pull').ms", "of(variant='pull').typical_ms", "best_each['pull']", "ms"),
+        *("first_each['pull']", "without(variant='cpu_queue').first.ms", "values('search_ms') | median"),
+    ],
+)
+def test_emulated_times_are_quoted_only_on_request(folder: Path, quoted: str) -> None:
+    write(folder / "rows" / "emulated.csv", [emulated_row(8.0), host_row(2.0)])
+    said = filled(folder, f"{{{{ rows('emulated.csv').{quoted} | number }}}}")
+    assert said.exit_code == 2 and len(said.stderr.splitlines()) == 1
+    assert "has emulated times: select backend='cpu' to quote them, or another backend" in said.stderr
+    host = filled(folder, "{{ rows('emulated.csv').of(backend='host').ms | number }}")
+    assert host.stdout == "2"
+    asked = filled(folder, "{{ rows('emulated.csv').of(backend='cpu').first.ms | number }}")
+    assert asked.stdout == "8"
+
+
 def test_templates_and_texts_in_other_encodings(folder: Path) -> None:
     template, out = folder / "text.md.j2", folder / "text.md"
     template.write_bytes("für".encode("latin-1"))
@@ -186,10 +216,11 @@ def test_a_table_says_which_rows_it_is_made_of(folder: Path) -> None:
 def test_a_table_of_different_code_is_an_error_unless_it_is_declared(folder: Path) -> None:
     rows = [row(1.0, graph="a", code="one"), row(2.0, graph="b", code="two", commit="def")]
     write(folder / "rows" / "mixed.csv", rows)
-    refused = filled(folder, TABLE % "mixed.csv")
+    table = (TABLE % "mixed.csv").replace(".ms", ".values('search_ms') | median")
+    refused = filled(folder, table)
     assert refused.exit_code == 2
     assert "a table compares rows of different code: `pull` (abc on a, def on b)" in refused.stderr
-    declared = filled(folder, "{{ mixed('In two runs.') }}" + TABLE % "mixed.csv")
+    declared = filled(folder, "{{ mixed('In two runs.') }}" + table)
     assert "In two runs.\n\n| graphs | searches | file | commit | day | device |" in declared.stdout
     assert "\n| a | all | `mixed.csv` | abc | 2026-11-21 | NVIDIA H200 |\n" in declared.stdout
     assert "\n| b | all | `mixed.csv` | def | 2026-11-21 | NVIDIA H200 |\n" in declared.stdout
@@ -203,7 +234,7 @@ def test_below_a_table_of_several_commits_stand_the_searches_and_graphs_of_each(
         row(5.0, variant="merrill", graph="other", commit="def", taken_at="2026-11-22T10:00:00Z"),
     ]
     write(folder / "rows" / "some.csv", rows)
-    table = (TABLE % "some.csv").replace(".of(variant='pull')", "")
+    table = (TABLE % "some.csv").replace(".of(variant='pull').ms", ".values('search_ms') | median")
     text = filled(folder, table).stdout
     assert "(commits abc and def, 2026-11-21 and 2026-11-22, NVIDIA H200 and Xeon)" in text
     lines = text.split("| device |\n|---|---|---|---|---|---|\n")[1].split("\n\n")[0].splitlines()
