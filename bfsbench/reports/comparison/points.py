@@ -162,6 +162,9 @@ def of_searches(side: Side, first: str, second: str) -> tuple[Side, Side]:
                 shape = (row["backend"], row["grid"], row["block"], row["knobs"])
                 graphs[row["graph"]][shape].append(row)
         if not graphs:
+            if any(row["variant"] == name and row["status"] == "ok" for row in side.rows):
+                why = "has only emulated times, which are not compared ('bfsbench explain' compares counters)"
+                raise UsageError(f"search '{name}' {why}: {side.name}")
             raise UsageError(f"search '{name}' has no times in {side.name}")
         sides.append([row for shapes in graphs.values() for row in min(shapes.values(), key=_slowness)])
     backends = {row["backend"] for rows in sides for row in rows}
