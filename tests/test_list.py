@@ -5,6 +5,7 @@ import inspect
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -377,3 +378,11 @@ def test_a_broken_catalogue_offers_nothing(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("BFSBENCH_DATASETS", str(tmp_path / "own.toml"))
     assert offered("fetch", "soc") == []
     assert offered("fetch", "--family", "r") == []
+
+
+def test_every_listed_publication_has_a_reference() -> None:
+    references = (PACKAGE.parent / "docs" / "references.bib").read_text()
+    keys = tuple(re.findall(r"^@\w+\{([\w-]+),$", references, re.MULTILINE))
+    headings = {row["paper"] for row in rows("papers")} - {"this project"}
+    begin = {name: name.removeprefix("the ").replace(" ", "") for name in headings}
+    assert [name for name in headings if not begin[name].startswith(keys)] == []
