@@ -159,13 +159,18 @@ def test_levels_of_few_vertices_within_one_launch(tmp_path: Path) -> None:
 
 def test_variants_and_knobs_side_by_side() -> None:
     done = bfsbench("explain", "virtual_warp", "pull", *GRAPH, "--w-sz", "1,16", columns=300)
-    notes = [line for line in done.stdout.splitlines() if line.startswith("Column ")]
-    assert notes[:2] == [
-        f"Column {i}: virtual_warp W_SZ={width}, block 256" for i, width in ((1, 1), (2, 16))
-    ]
-    assert notes[2].startswith("Column 3: pull")
     beside = [line for line in done.stdout.splitlines() if line.count(" | ") == 2]
     assert any("virtual_warp W_SZ=1," in line and "pull, block" in line for line in beside)
+
+
+def test_searches_are_the_headings_of_numbers_side_by_side() -> None:
+    words = ("explain", "virtual_warp", "pull", "--dataset", "path(n=4)", "--format")
+    (head,) = re.findall(r"^counter & (.*) \\\\$", bfsbench(*words, "latex").stdout, re.MULTILINE)
+    assert "W\\_SZ=16" in head and "pull, \\\\ block 256" in head
+    assert "\\begin{tabular}{lrr}" in bfsbench(*words, "latex").stdout
+    totals = json.loads(bfsbench(*words, "json").stdout)["totals"]["rows"]
+    levels = {"counter": "levels", "virtual_warp W_SZ=16, block 256": 4, "pull, block 256": 4}
+    assert totals[0] == levels
 
 
 def test_a_page_of_two_searches(tmp_path: Path) -> None:

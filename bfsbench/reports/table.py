@@ -323,8 +323,10 @@ def _printable_rows(rows: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
 
 
 def header(column: str) -> str:
-    """Returns the human-readable heading of a column. If there is a unit, it comes last."""
-    return _HEADERS.get(column) or _headings().get(column) or column.replace("_", " ")
+    """Returns the human-readable heading of a column. If there is a unit, it comes last. A name with other
+    characters than small letters, digits and underscores is returned unchanged."""
+    known = _HEADERS.get(column) or _headings().get(column)
+    return known or (column.replace("_", " ") if re.fullmatch("[a-z0-9_]*", column) else column)
 
 
 @cache

@@ -45,7 +45,7 @@ from bfsbench.programs import DeviceGraph, KernelProgram, KernelSetup, Variant
 from bfsbench.programs.families.bfs.layouts import LevelRecord
 from bfsbench.programs.families.bfs.searches import KernelVariant
 from bfsbench.reports.html import embedded
-from bfsbench.reports.table import Table, header
+from bfsbench.reports.table import Cell, Table, header
 from bfsbench.rows.ceilings import Ceilings
 from bfsbench.rows.counters import COUNTERS, KEY, LARGEST, SUMS, Counted, Counters, ProgramCounters
 from bfsbench.rows.point import Point
@@ -415,30 +415,31 @@ def prediction_table(counted: Sequence[Counted], ceilings: Ceilings) -> Table:
 
 def side_by_side(counted: Sequence[Counted]) -> Table:
     """Returns a table of the total counters of several searches, with one column per search."""
-    rows = []
-    for of in counted:
-        total = _sums(of).sum()
-        rows.append(
-            {
-                "levels": float(of.lines["level"].nunique()),
-                "launches": float(of.launches["launch"].nunique()),
-                "executions by a warp": total["executions"],
-                "lanes per execution": total["lanes"] / max(1, total["executions"]),
-                "requests to global memory": total["requests"],
-                "sectors": total["sectors"],
-                "sectors per request": total["sectors"] / max(1, total["requests"]),
-                "bank conflicts": total["conflicts"],
-                "atomics": total["atomics"],
-                "lanes that collided on a word": total["collisions"],
-                "barriers": total["barriers"],
-                "steps of the longest warps": float(of.launches["steps"].sum()),
-            }
-        )
-    frame = pd.DataFrame(rows).T
-    texts = frame.map(lambda value: f"{value:,.0f}" if value == int(value) else f"{value:,.2f}")
-    texts.columns = pd.Index([str(place) for place in range(1, len(counted) + 1)])
-    notes = [f"Column {place}: {of.title}" for place, of in enumerate(counted, 1)]
-    return Table.of("totals", "Side by side", texts.rename_axis("counter").reset_index(), notes)
+    searches = [_totals(of) for of in counted]
+    rows: list[tuple[Cell, ...]] = [
+        (name, *(int(of[name]) if of[name].is_integer() else of[name] for of in searches))
+        for name in searches[0]
+    ]
+    return Table("totals", "Side by side", ("counter", *(of.title for of in counted)), rows)
+
+
+def _totals(counted: Counted) -> dict[str, float]:
+    """Returns the counters of a search, summed over all levels and kernels."""
+    total = _sums(counted).sum()
+    return {
+        "levels": float(counted.lines["level"].nunique()),
+        "launches": float(counted.launches["launch"].nunique()),
+        "executions by a warp": total["executions"],
+        "lanes per execution": total["lanes"] / max(1, total["executions"]),
+        "requests to global memory": total["requests"],
+        "sectors": total["sectors"],
+        "sectors per request": total["sectors"] / max(1, total["requests"]),
+        "bank conflicts": total["conflicts"],
+        "atomics": total["atomics"],
+        "lanes that collided on a word": total["collisions"],
+        "barriers": total["barriers"],
+        "steps of the longest warps": float(counted.launches["steps"].sum()),
+    }
 
 
 def write_page(path: Path, counted: Sequence[Counted], device: Ceilings) -> None:
