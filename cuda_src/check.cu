@@ -1,8 +1,8 @@
 // check: compares and sums arrays on the device, between timed runs.
 //
 // Downloading an answer takes longer than many searches. So these kernels compare an answer with the
-// reference, which the host has uploaded. The host reads only the number of different words. The kernels also
-// compute a checksum of the graph's arrays. The checksum changes when a search writes into one of these
+// reference, which the host has uploaded. The host reads only the number of words that differ. The kernels
+// also compute a checksum of the graph's arrays. The checksum changes when a search writes into one of these
 // arrays.
 #include "graph.cuh"
 

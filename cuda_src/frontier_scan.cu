@@ -1,4 +1,4 @@
-// frontier_scan: a prefix sum makes a queue of flags (Springer, "Breadth-first Search in CUDA", section 3.7, Fig. 15).
+// frontier_scan: a prefix sum turns flags into a queue (Springer, "Breadth-first Search in CUDA", section 3.7, Fig. 15).
 //
 // The kernels fill the queue without atomics. The place of a frontier vertex in the queue is the number of
 // frontier vertices before it. A prefix sum of the boolean array gives this number to all threads. A level

@@ -43,8 +43,8 @@ extern "C" __global__ void gather_serial(const offset_t *__restrict__ row_offset
     }
 }
 
-// Returns the index of the last vertex of the frontier whose neighbours begin at `place` of the gathered
-// array, or before it.
+// Returns the index, in the frontier, of the last vertex whose first neighbour has the index `place` in the
+// gathered array, or a lower index.
 __device__ __forceinline__ int vertex_at(const offset_t *offsets, int frontier_size, edge_t place) {
     int low = 0, high = frontier_size;  // invariant: offsets[low] <= place < offsets[high]
     while (high - low > 1) {
@@ -57,8 +57,8 @@ __device__ __forceinline__ int vertex_at(const offset_t *offsets, int frontier_s
     return low;
 }
 
-// Stores, for every tile of the gathered array, the index in the frontier of the vertex that owns the tile's first
-// place. A vertex with many neighbours may own the first places of many tiles.
+// Stores, for every tile of the gathered array, the frontier index of the vertex of which the tile's first
+// element is a neighbour. A vertex with many neighbours may be stored for many tiles.
 extern "C" __global__ void find_starts(const offset_t *__restrict__ offsets, int *starts, int tile,
                                        int frontier_size) {
     for (unsigned i = global_thread(); i < frontier_size; i += grid_threads()) {

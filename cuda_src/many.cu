@@ -38,14 +38,14 @@
 #define LANES (WORDS / CHUNK)      // number of threads of a team; at most 8, because marks are bytes
 #define TEAMS (WARP / LANES)       // number of teams of a warp
 #define SHORT_AT_ONCE 8            // number of arcs of a short list whose loads overlap
-// Number of items that a team takes from a worklist at a time, so that their loads overlap. TEAMS * AT_ONCE
-// divides WARP.
+// A team of LANES threads takes AT_ONCE items from a worklist at a time, so that their loads overlap. TEAMS *
+// AT_ONCE divides WARP.
 #define AT_ONCE (LANES < 4 ? LANES : 4)
 #define PLANES 6  // number of bits of a counter; a thread empties its counters after 63 chunks
 
 typedef unsigned long long word_t;
 
-// The part of a row that one thread loads at once.
+// A chunk: the part of a vertex's bit vector that one thread loads at once.
 struct __align__(8 * CHUNK) chunk {
     word_t words[CHUNK];
 
@@ -119,7 +119,7 @@ struct many_rows {
     // of vertices that its search has reached in the level.
     unsigned *level_counts;
 
-    // Returns the calling thread's chunk of the row seen(level) of vertex v.
+    // Returns the calling thread's chunk of the bits of the searches that reach v in at most `level` levels.
     __device__ __forceinline__ chunk &seen(int level, int v) const {
         return ((level % 2 ? odd : even) + my_chunk())[(size_t)v * LANES];
     }
@@ -136,8 +136,8 @@ struct many_rows {
         if (bits & ~load_relaxed(word)) atomicOr(word, bits);
     }
 
-    // Adds the bits `fresh` to the calling thread's chunk of seen(level), for searches that reach v in
-    // `level`.
+    // Sets the bits `fresh`, of searches that reach vertex v in this level, in the calling thread's chunk of
+    // seen(level).
     __device__ __forceinline__ void reach(int level, int v, const chunk &fresh) const {
         word_t *const words = seen(level, v).words;
         for (int i = 0; i < CHUNK; ++i)
@@ -185,9 +185,9 @@ __device__ __forceinline__ chunk any_team(chunk mine) {
     return mine;
 }
 
-// Pushes one chunk of v's row: adds its bits to the rows of v's out-neighbours. Takes every `step`-th arc of
-// `some`, from arc `first` on. The chunk also has bits from earlier levels, but the out-neighbours already have
-// these.
+// Pushes one chunk of v's bit vector: adds its bits to the bit vectors of v's out-neighbours. Takes every
+// `step`-th arc of `some`, from arc `first` on. The chunk also has bits from earlier levels, but the
+// out-neighbours already have these bits.
 __device__ __forceinline__ void give(const many_graph &graph, const many_rows &rows, int level, int v, arcs some,
                                      unsigned first, unsigned step) {
     const chunk row = rows.seen(level, v);
@@ -218,8 +218,8 @@ __device__ __forceinline__ void push(const many_graph &graph, const many_rows &r
     }
 }
 
-// Returns a chunk with the bits of the searches that have reached a vertex in the level. All threads of the
-// block must call the function.
+// Returns a chunk with the bits of the searches that have reached at least one vertex in the level. All
+// threads of the block must call the function.
 __device__ __forceinline__ chunk active_searches(const many_rows &rows, int level) {
     __shared__ unsigned halves[2 * WORDS];
     for (unsigned bit = threadIdx.x; bit < BITS; bit += blockDim.x) {
@@ -235,8 +235,8 @@ __device__ __forceinline__ chunk active_searches(const many_rows &rows, int leve
     return active;
 }
 
-// Pulls one chunk of v's row: adds the bits of `active` that v's in-neighbours have. Stops when the chunk has
-// all bits of `active`. Returns the bits that are new. The loads of SHORT_AT_ONCE arcs overlap.
+// Pulls one chunk of v's bit vector: adds the bits of `active` that v's in-neighbours have. Stops when the
+// chunk has all bits of `active`. Returns the bits that are new. The loads of SHORT_AT_ONCE arcs overlap.
 __device__ __forceinline__ chunk collect(const many_graph &graph, const many_rows &rows, int level,
                                          const chunk &active, int v) {
     const arcs in = arcs_of(graph.column_offsets, v);
@@ -283,9 +283,9 @@ __device__ __forceinline__ void pull_short_lists(const many_graph &graph, const 
     }
 }
 
-// Adds bits of a vertex's in-neighbours to the vertex's row, for the arcs of a piece. Stops when the row has
-// all bits of `active`. The load of the next arcs overlaps the work on the present arcs. All lanes of the
-// warp must call the function.
+// Adds bits of in-neighbours to a vertex's bit vector, for the arcs of a piece of a long adjacency list.
+// Stops when the bit vector has all bits of `active`. The load of the next arcs overlaps the work on the
+// present arcs. All lanes of the warp must call the function.
 __device__ __forceinline__ void pull_piece(const many_graph &graph, const many_rows &rows, int level,
                                            const chunk &active, const piece &some) {
     item *const worklist = my_worklist();

@@ -1,5 +1,5 @@
-// probe: kernels that measure the highest rates of a device, one operation each. The code in bfsbench/tools/probe.py
-// times them.
+// probe: each kernel measures the highest rate at which a device performs one operation. The code in
+// bfsbench/tools/probe.py times the kernels.
 //
 // Every kernel writes a result, by which the host checks the kernel's work. Results are copies, sums of values,
 // counts of failures, or the last index of a chain. Each thread writes its own sum or count of failures, because

@@ -14,7 +14,7 @@
 extern "C" __global__ void virtual_warp(const offset_t *__restrict__ row_offsets,
                                         const int *__restrict__ column_indices, int num_vertices, int *levels,
                                         int *progress, int level) {
-    // Virtual warps are complete even at the end, because a missing thread would leave out neighbours.
+    // The last virtual warp must be complete, too, because a missing thread would leave out neighbours.
     const unsigned items = ((unsigned)num_vertices + W_SZ - 1) / W_SZ * W_SZ;
     for (unsigned item = global_thread(); item < items; item += grid_threads()) {
         unsigned first = item / W_SZ * W_SZ;

@@ -42,7 +42,7 @@ class CpuParallel(HostVariant):
 
     There is at most one thread for each 8 * SEQUENTIAL_LIMIT arcs of the graph, because waking a thread takes
     longer than searching fewer arcs. A graph with fewer arcs is searched by the loop of ``cpu_queue`` alone.
-    This loop ends as soon as all vertices to which arcs lead are seen.
+    This loop ends as soon as it has reached all vertices that have in-neighbours.
     """
 
     name = "cpu_parallel"

@@ -412,8 +412,8 @@ class _Packing:
         """Pack all parts with their ghosts. Returns the parts. Raises LaunchError if a part with its ghosts
         does not fit shared memory.
 
-        ``hops`` is the largest distance of a ghost, or 0 to choose it here. ``started`` is the time at which
-        the preparation began.
+        ``hops`` is the largest distance, in arcs, between a part and its ghosts. If it is 0, the function
+        chooses the distance. ``started`` is the time at which the preparation began.
         """
         reach = self._ghosts(MOST_HOPS)
         hops, ghosts, ids = self._chosen(hops, reach)

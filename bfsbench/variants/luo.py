@@ -33,7 +33,8 @@ class Luo(KernelVariant):
     - A thread claims a vertex by an atomic compare-and-swap, so a queue has no duplicates.
     - If a queue in shared memory is full, further vertices go to the queue in global memory.
     - A shrinking frontier moves from the resident blocks to the single block only at half of the single
-      block's limit. So a frontier near the limit does not return to the host in every level.
+      block's limit. So the search does not return to the host in every level while the frontier is near the
+      limit.
     - The paper copies W-frontiers (queues of warps) into a B-frontier (the queue of a block). In this
       version, threads find entries in the W-frontiers, by the offsets that the copy would need.
 

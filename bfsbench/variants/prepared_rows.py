@@ -24,8 +24,8 @@ _SMALL_BLOCK, _LARGE_BLOCK = 256, 1024
 
 @dataclass(frozen=True)
 class LikelyParents:
-    """The in-neighbours of each vertex on the device, roughly sorted by falling out-degree, and the first
-    in-neighbour of each vertex."""
+    """The in-neighbours of each vertex on the device, roughly sorted from high to low out-degree, and the
+    first in-neighbour of each vertex."""
 
     row_indices: Buffer
     """int32: the E ids of CSC, and then V likely parents, which begin at the next multiple of 32. Each row of
@@ -36,8 +36,8 @@ class LikelyParents:
 
 
 def likely_parents_first(graph: DeviceGraph) -> LikelyParents:
-    """Sort a copy of a graph's in-neighbours roughly by falling out-degree. Returns the sorted copy on the
-    device.
+    """Copy a graph's in-neighbours, and sort each row roughly from high to low out-degree. Returns the sorted
+    copy on the device.
 
     Raises DeviceOutOfMemoryError if another E + V words do not fit.
     """

@@ -40,7 +40,7 @@ def renumbered(row_offsets: Offsets, column_indices: Ids, order: Ids) -> tuple[O
 
 
 def by_falling_degree(graph: DeviceGraph) -> tuple[Buffer, Buffer, Ids, float]:
-    """Renumber the vertices of a graph by falling out-degree.
+    """Renumber the vertices of a graph from the highest out-degree to the lowest.
 
     Returns row offsets and column indices on the device. Also returns the new number of each vertex,
     int32[V], and the time of sorting and renumbering in ms.

@@ -50,9 +50,9 @@ struct arc_spread {
         const float its_cover = fminf(fmaxf((float)found.edges * expected.per_arc, spread), 1.0f);
         cover = cover > 0 ? (cover + its_cover) / 2 : its_cover;
     }
-    // Returns the number of edges E of a frontier at which pushing a level costs as much as pulling it. Costs count
-    // lookups in a bitmap. Pushing costs `cost` * E. Pulling costs `fixed`, and the lookups in rows: rows() *
-    // arcs() / (spread * E), but at most arcs().
+    // Returns the number of edges E of a frontier at which pushing a level costs as much as pulling it. The
+    // unit of costs is one lookup in a bitmap. Pushing costs `cost` * E. Pulling costs `fixed`, and the
+    // lookups in rows: rows() * arcs() / (spread * E), but at most arcs().
     __device__ __forceinline__ float edges_meeting(float cost, float fixed) const {
         const float square = fixed * fixed + 4 * cost * __fdividef(rows() * arcs(), spread);
         const float meeting = fixed + square * rsqrtf(square);

@@ -27,9 +27,10 @@ __device__ __forceinline__ void visit_bitmap(unsigned words, BitsOf bits_of, Vis
 }
 
 // Claims vertices: sets the bits `bits` of a word if `mine` is true. Returns the previous value of the word,
-// or all bits set if `mine` is false. Atomics on one word have one order, so exactly one atomic finds a bit
-// clear. This atomic claims the vertex, for the calling lane or for a lane of its joint claim. The atomic is
-// predicated instead of branched around, so that several claims of a thread are in flight together.
+// or all bits set if `mine` is false. Atomics on one word take effect one after another, so exactly one
+// atomic finds a bit clear. This atomic claims the vertex, for the calling lane or for a lane of its joint
+// claim. The atomic is predicated instead of branched around, so that several claims of a thread are in
+// flight together.
 __device__ __forceinline__ unsigned set_bits(bool mine, unsigned *word, unsigned bits) {
     unsigned before = ALL_LANES;
     asm volatile("{.reg .pred p; setp.ne.s32 p, %1, 0; @p atom.relaxed.gpu.global.or.b32 %0, [%2], %3;}"
@@ -117,9 +118,9 @@ __device__ __forceinline__ void claim(unsigned *visited, bool (&mine)[count], co
     }
 }
 
-// The words of a bitmap that a block processes between two barriers: `words` of the block's own words, from
-// its word number `first` on. The blocks own runs of `run` neighbouring words in turn; `run` is a power of
-// two. A slot is the index of a bit among the words that the block processes.
+// The words of a bitmap that a block processes between two barriers. Runs of `run` neighbouring words belong
+// to the blocks in turn; `run` is a power of two. The block processes `words` of its own words, of which
+// `first` is the index of the first. A slot is the index of a bit among these `words` words.
 template <unsigned run>
 struct word_share_by {
     unsigned first, words;

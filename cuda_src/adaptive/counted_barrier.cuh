@@ -1,5 +1,6 @@
-// A barrier of all blocks whose words carry sums. A block that sees all arrivals has also read the sums. So
-// all blocks make the same decision on the next step, and no block sends a decision to other blocks.
+// A barrier of all blocks that also adds up numbers of the blocks, in the words of the barrier. A block that
+// sees all arrivals has also read the sums. So all blocks make the same decision on the next step, and no
+// block sends a decision to other blocks.
 //
 // Each block adds to three words. The addition to the edges word is a release, and comes last:
 //

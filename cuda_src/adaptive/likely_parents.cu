@@ -1,4 +1,4 @@
-// likely_parents: sorts the in-neighbours of each vertex by falling out-degree, for pulled levels.
+// likely_parents: sorts the in-neighbours of each vertex by out-degree, highest first, for pulled levels.
 //
 // A vertex with many arcs is often reached early, so the vertex is a likely parent. A pulled vertex finds a parent
 // soon if likely parents come first in its row. The kernels sort each row with a counting sort, by the number of

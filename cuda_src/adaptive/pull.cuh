@@ -98,8 +98,9 @@ __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *vis
 
 // Puts off the rest of a row to the step PULL_RESTS, in which all blocks share the work. Cuts the rest into pieces
 // of PIECE arcs, and stores each piece as (vertex, number of the piece in its row). The pieces go to the queue of
-// this step, which a pulled level does not read. Pieces count from the window in which the row begins. So the first
-// piece may begin before `rest`, with arcs that the warp has read. All lanes of a warp must call this function.
+// this step, which a pulled level does not read. The pieces are numbered from the window in which the row
+// begins. So the first piece may begin before `rest`, with arcs that the warp has read. All lanes of a warp
+// must call this function.
 __device__ __forceinline__ void put_off(const bfs &search, int v, edge_t begin, edge_t rest, edge_t end, int step,
                                         step_result &result) {
     const edge_t origin = begin & ~(edge_t)(WINDOW - 1);

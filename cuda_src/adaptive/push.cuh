@@ -103,8 +103,8 @@ __device__ __forceinline__ unsigned further_parts(push_buffers &buffers, queue_r
 
 // Stores the levels of vertices of the block's list, and queues their rows. The block begins with entry `first` of
 // the list, and each thread takes `count` vertices. The first queue entry of the i-th listed row goes to place
-// buffers.place + i, which the caller has reserved. It is empty if the row is empty. This function reserves the
-// places of the rows' further queue entries. All threads of the block must call this function.
+// buffers.place + i, which the caller has reserved. This entry is empty if the row is empty. The function
+// itself reserves the places of further queue entries. All threads of the block must call this function.
 template <int count>
 __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buffers, next_frontier &next,
                                            unsigned first, unsigned size, int step, int level) {

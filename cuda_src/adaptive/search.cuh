@@ -61,7 +61,8 @@ struct search_state {
     // The number of the next search's first step. The last search has emptied the frontiers that the first
     // two steps of the next search use.
     int first_step;
-    // The numbers of unreached vertices and of arcs that lead to them. A PULL after a LIST counts them.
+    // The numbers of unreached vertices and of arcs that lead to them. A PULL step that follows a LIST step
+    // counts them.
     in_turn<tally, 3> unreached;
 };
 

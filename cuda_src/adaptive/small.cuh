@@ -38,8 +38,8 @@ __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigne
 
 // Runs levels in one block while they are tiny, and stops before level own.last. All threads of a cluster's
 // first block must call this function. The function stores two results in the shared memory of all blocks of
-// the cluster: `stopped` is the first level that was not run, and `left` is the number of its queue entries.
-// If the queue was full, `left` is ~0u, so that the cluster stops.
+// the cluster: `stopped` is the first level that was not run, and `left` is the number of queue entries of
+// that level. If the queue was full, `left` is ~0u, so that the cluster stops.
 __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                                 level_record *records, int step, unsigned level) {
     const unsigned most = search.when.tiny;

@@ -12,9 +12,9 @@
 #define THREADS_X (TILE_SIZE / ELEMENTS_X)
 #define THREADS_Y (TILE_SIZE / ELEMENTS_Y)
 #define THREADS (THREADS_X * THREADS_Y)
-// The least number of blocks per multiprocessor for which the compiler must leave registers. Blocks of fewer than
-// 512 threads share a multiprocessor, with 512 threads in all, so each thread may use up to 128 registers. A larger
-// block may be alone on its multiprocessor.
+// The compiler must limit the registers of a thread so that at least BLOCKS blocks fit on a multiprocessor at
+// once. Small blocks together have 512 threads there, so each thread may use up to 128 registers. A block of
+// 512 or more threads may be alone on its multiprocessor.
 #define BLOCKS (THREADS < 512 ? 512 / THREADS : 1)
 #define VECTOR (ELEMENTS_X < 4 ? ELEMENTS_X : 4)
 #ifndef DEPTH

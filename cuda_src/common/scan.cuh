@@ -1,5 +1,5 @@
-// Exclusive prefix sums: of a tile in shared memory by one block, and of an array of any length in global
-// memory.
+// Functions and kernels that compute exclusive prefix sums: of a tile in a block's shared memory, and of an
+// array of any length in global memory.
 //
 // Blelloch's two sweeps compute the prefix sums of a tile (Harris, Sengupta and Owens, GPU Gems 3, ch. 39).
 // The elements are the leaves of a binary tree. On the way up, every inner node gets the sum of its subtree,

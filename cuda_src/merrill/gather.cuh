@@ -82,8 +82,8 @@ __device__ __forceinline__ void gather_by_warp(const int *column_indices, edge_t
     if (mine) begin = end;
 }
 
-// Reads all lists that gather_by_block and gather_by_warp have left. `stage` is shared memory for BATCH
-// entries per thread.
+// Reads the short lists: all lists that gather_by_block and gather_by_warp have not read. `stage` is shared
+// memory for BATCH entries per thread.
 template <typename Sink>
 __device__ __forceinline__ void gather_by_scan(const int *column_indices, edge_t begin, edge_t end, edge_t *stage,
                                                Sink &sink) {

@@ -101,7 +101,7 @@ __device__ __forceinline__ unsigned tile_size(count_t size) {
     return min(blockDim.x, (share + WARP - 1) / WARP * WARP);
 }
 
-// A sink for gather() that appends the gathered candidates to the next queue without contraction.
+// Receives the neighbours that gather() reads, and appends them to the next queue as candidates.
 struct candidate_sink {
     int *queue;
     count_t *size;
@@ -115,8 +115,8 @@ struct candidate_sink {
     }
 };
 
-// A sink for gather() that contracts the gathered candidates immediately. The sink collects the remaining
-// vertices in shared memory, or in the next level's queue if the shared memory is full.
+// Receives the neighbours that gather() reads, and drops visited vertices. Collects the remaining vertices in
+// shared memory or, if the shared memory is full, in the next level's queue.
 template <bool look_at_bits>
 struct vertex_sink {
     visited_vertices visited;
@@ -340,8 +340,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         if (levels[v] == level) search.queue(level)[atomicAdd(search.size(level), (count_t)1)] = v;
 }
 
-// A sink for gather() that queues the gathered neighbours if they are unreached. An atomic replaces the neighbour's
-// level by QUEUED, so that each neighbour enters the queue once.
+// Receives the neighbours that gather() reads, and queues the unreached neighbours. An atomic replaces the
+// neighbour's level by QUEUED, so that each neighbour enters the queue once.
 struct claiming_sink {
     int *levels;
     int *queue;

@@ -1,4 +1,5 @@
-// Gives parts to the slots in a block's shared memory and loads the parts. See resident_parts.cu.
+// Assigns parts of the graph to slots, which are rooms for parts in a block's shared memory, and loads the
+// parts. See resident_parts.cu.
 #pragma once
 
 #include "block_levels.cuh"
