@@ -101,8 +101,8 @@ __device__ __forceinline__ void expand(const search &search, int row, int level,
 }
 
 // Expands this block's share of a level. The shares of the blocks are equal, so that a frontier with fewer rows
-// than threads still uses many blocks. A share has at least min(32, blockDim.x) rows, so the last share may be
-// smaller, and some blocks may have no share.
+// than threads still uses many blocks. All shares except the last have at least min(32, blockDim.x) rows, so
+// some blocks may have no share.
 __device__ __forceinline__ void expand_share(const search &search, search_state *state, int *entries, int capacity,
                                              int level, unsigned size) {
     __shared__ int sizes[W_FRONTIERS];

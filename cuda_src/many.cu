@@ -148,7 +148,7 @@ struct many_rows {
 
 __device__ __forceinline__ arcs arcs_of(const offset_t *offsets, int v) { return {offsets[v], offsets[v + 1]}; }
 
-// An entry of a worklist: a vertex, and the marks of the chunks that need work.
+// An entry of a worklist: a vertex, and a bit for each part (chunk) of its bit vector that needs work.
 struct item {
     int vertex;
     unsigned chunks;
@@ -177,8 +177,8 @@ __device__ __forceinline__ unsigned chunks_with_bits(const chunk &mine) {
     return __ballot_sync(ALL_LANES, mine.any()) >> my_team() * LANES & ((1u << LANES) - 1);
 }
 
-// Returns the OR of the chunks `mine` of all teams, over the threads that have the caller's place in their team.
-// All lanes of the warp must call the function.
+// Returns the OR of `mine` over several threads of the warp: those that have the caller's place in their
+// teams. All lanes of the warp must call the function.
 __device__ __forceinline__ chunk any_team(chunk mine) {
     for (int distance = LANES; distance < WARP; distance *= 2)
         for (int i = 0; i < CHUNK; ++i) mine.words[i] |= __shfl_xor_sync(ALL_LANES, mine.words[i], distance);
@@ -328,8 +328,8 @@ __device__ __forceinline__ void pull(const many_graph &graph, const many_rows &r
     pull_short_lists(graph, rows, level, active);
 }
 
-// One counter for each bit of a chunk. It counts the chunks in which the bit is set, among the chunks that a
-// thread passes to add(). Each counter has PLANES binary digits. Digit i of the counter of bit b is bit b of
+// Counts in how many of the chunks that a thread passes to add() each bit is set. There is one counter per
+// bit of a chunk. Each counter has PLANES binary digits. Digit i of the counter of bit b is bit b of
 // planes[i]. All lanes of a warp call add() together, so that they also empty their counters together.
 struct bit_counters {
     chunk planes[PLANES] = {};

@@ -1,5 +1,6 @@
-// Selects which of many candidate vertices to expand (Merrill, Garland and Grimshaw 2012). A look-up drops
-// vertices that the search has visited. Two heuristics drop most duplicates among the remaining vertices.
+// Functions that select which of many candidate vertices to expand (Merrill, Garland and Grimshaw 2012). A
+// look-up drops vertices that the search has visited. Two heuristics drop most duplicates among the remaining
+// vertices.
 //
 // The host defines the macros ATOMIC_CLAIM and WARP_CULLING (0 or 1), and HISTORY_SIZE (a number of entries,
 // a power of two; 0 for no history).
