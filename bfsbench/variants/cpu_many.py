@@ -122,8 +122,8 @@ class CpuMany(HostProgram, ClosenessVariant):
     passes share only the graph.
 
     Sources that are near each other in the graph form a group, as in iBFS. In a large graph with long paths,
-    searches from random sources rarely reach one vertex in the same level. On such graphs, searching from one
-    source at a time is as fast.
+    searches from random sources rarely reach one vertex in the same level. On these graphs, searching from
+    one source at a time is as fast.
     """
 
     name = "cpu_many"
