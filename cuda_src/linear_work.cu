@@ -57,8 +57,8 @@ __device__ __forceinline__ int vertex_at(const offset_t *offsets, int frontier_s
     return low;
 }
 
-// Stores, for every tile of the gathered array, the frontier index of the vertex of which the tile's first
-// element is a neighbour. A vertex with many neighbours may be stored for many tiles.
+// Stores, for every tile of the gathered array, the index in the frontier of the vertex that contributes the
+// tile's first element. A vertex with many neighbours may contribute the first elements of many tiles.
 extern "C" __global__ void find_starts(const offset_t *__restrict__ offsets, int *starts, int tile,
                                        int frontier_size) {
     for (unsigned i = global_thread(); i < frontier_size; i += grid_threads()) {

@@ -8,8 +8,8 @@ template <unsigned capacity>
 struct block_list {
     int entries[capacity];
     unsigned size;  // the number of places requested so far, including places of refused appends
-    // Entries with an index below `end` are valid. If all appends did fit, `end` is the capacity. Otherwise it is
-    // the smallest index at which a refused append would have begun.
+    // Entries with an index below `end` are valid. If all appends have fitted, `end` is the capacity.
+    // Otherwise it is the smallest index at which a refused append would have begun.
     unsigned end;
 
     // Empties the list. One thread of the block calls this function, before a barrier of the block.

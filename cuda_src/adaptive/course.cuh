@@ -52,11 +52,11 @@ struct course {
     __device__ __forceinline__ bool queues_list() const { return next == QUEUE && pushed(); }
 };
 
-// Returns the number of edges of a frontier above which pulling costs less than pushing. Costs count reads of
-// the bitmap. Pushing costs `pushed_edge` reads per edge that leads to a new vertex, and a quarter of this
-// number per other edge. If the frontier is not queued, pushing also costs a QUEUE step. Pulling costs one
-// read per unreached vertex, a walk over the bitmaps, and further reads in rows whose first entries have no
-// parent. Pulling also costs the time to read long rows without a parent to their ends.
+// Returns the number of edges of a frontier above which pulling costs less than pushing. The unit of costs is
+// one read of the bitmap. Pushing costs `pushed_edge` reads per edge that leads to a new vertex, and a
+// quarter of this number per other edge. If the frontier is not queued, pushing also costs a QUEUE step.
+// Pulling costs one read per unreached vertex, a walk over the bitmaps, and further reads in rows whose first
+// entries have no parent. Pulling also costs the time to read long rows without a parent to their ends.
 __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const course &at) {
     const arc_spread &left = at.left;
     const float leading_on = left.spread * __fdividef(left.arcs(), (float)search.num_edges);

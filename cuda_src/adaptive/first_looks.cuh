@@ -8,7 +8,8 @@
 
 constexpr int LIKELY_ALIGNMENT = 32;
 constexpr int LOOK_WORDS = 4;  // words of the bitmap for which a warp has loads in flight together
-// A warp may take several words of the bitmap at a time if 32 words have at most FEW_FIRST_BITS set bits.
+// A warp may take several words of the bitmap at a time if its next 32 words together have at most
+// FEW_FIRST_BITS set bits.
 constexpr unsigned FEW_FIRST_BITS = 8 * 32;
 
 // The warp needs the degrees of vertices only to count arcs. With MANY_VERTICES it reads degrees in one of every

@@ -17,7 +17,8 @@ constexpr bool FRESH_APART = MANY_VERTICES && !SHORT_ROWS;
 // the number of rows that the block can set aside for whole warps in this time.
 constexpr int FRESH = FRESH_APART ? FRESH_WORDS : 2048 >> WIDE_OFFSETS;
 constexpr int LONG_ROWS = FRESH_APART ? 1024 >> WIDE_OFFSETS : 256;
-// A warp may take several words of the bitmap at a time if 32 words have at most FEW_BITS set bits.
+// A warp may take several words of the bitmap at a time if its next 32 words together have at most FEW_BITS
+// set bits.
 constexpr unsigned FEW_BITS = 20 * 32;
 
 struct pull_lists {

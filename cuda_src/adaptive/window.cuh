@@ -5,7 +5,7 @@
 
 constexpr int WINDOW = 8;  // arcs of a window, which fill a sector of 32 bytes
 
-// Returns the end of the window that contains `at`, or `end` if the row ends before.
+// Returns the end of the window that contains `at`, or `end` if the row ends earlier.
 __device__ __forceinline__ edge_t window_end(edge_t at, edge_t end) {
     return min((at & ~(edge_t)(WINDOW - 1)) + WINDOW, end);
 }

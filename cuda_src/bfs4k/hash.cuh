@@ -13,8 +13,8 @@ enum class hashing { none, hash64, hash_warp };
 constexpr hashing HASHING = hashing::HASH;
 
 // The duplicates that hash64 or hash_warp has found among the calling thread's vertices. Bit k of each member stands
-// for vertices[k]. In `detected`, the bits of duplicates are set. In `conflicts`, the bits of vertices are set whose
-// table entry another vertex has overwritten.
+// for vertices[k]. In `detected`, the bits of duplicates are set. In `conflicts`, a bit is set if another
+// vertex has overwritten the table entry of the bit's vertex.
 struct verdict {
     unsigned detected, conflicts;
 };

@@ -1,5 +1,5 @@
-// Assigns parts of the graph to slots, which are rooms for parts in a block's shared memory, and loads the
-// parts. See resident_parts.cu.
+// Assigns parts of the graph to slots in a block's shared memory, and loads the parts. A slot has room for
+// one part. See resident_parts.cu.
 #pragma once
 
 #include "block_levels.cuh"
