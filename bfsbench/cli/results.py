@@ -25,6 +25,7 @@ from bfsbench.cli.options import (
 )
 from bfsbench.reports import IN_PAPERS, NOT_IN_TABLES, NOT_ON_PAGES, TABLES, select, tables, warnings
 from bfsbench.reports.asked import compare, picture_file
+from bfsbench.reports.changes import as_published
 from bfsbench.reports.levels import read_levels
 from bfsbench.reports.plots import (
     FORMATS as PICTURES,
@@ -36,7 +37,6 @@ from bfsbench.reports.plots import (
     saved,
 )
 from bfsbench.reports.roofline import roofline
-from bfsbench.reports.rows import as_published
 from bfsbench.reports.table import FORMATS
 from bfsbench.rows.counters import is_counters_file
 from bfsbench.rows.results import left_out, read_results, result_files

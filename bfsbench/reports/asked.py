@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bfsbench.reports import NOT_IN_TABLES, TABLES, Table, select, tables as make_tables
+from bfsbench.reports.changes import as_published as without_changes
 from bfsbench.reports.levels import read_levels
-from bfsbench.reports.rows import as_published as without_changes, as_read
+from bfsbench.reports.rows import as_read
 from bfsbench.reports.table import SUFFIXES, format_of, render
 from bfsbench.rows.columns import ADDED, COLUMNS
 from bfsbench.rows.results import read_results

@@ -10,17 +10,15 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from bfsbench.reports.changes import CHANGED, changed_knobs, note_on_changes
 from bfsbench.reports.rows import (
-    CHANGED,
     GRAPH,
     STATISTIC,
     TYPICAL,
     Kind,
     Results,
-    changed_knobs,
     conditions,
     fastest,
-    note_on_changes,
     of_one_setting,
     short_names,
     succeeded,

@@ -14,7 +14,7 @@ from bfsbench.programs.families import DEFAULT
 from bfsbench.programs.families.base import Family, Figure
 from bfsbench.rows.columns import AXES, SAMPLES
 from bfsbench.support.errors import UsageError, listed
-from bfsbench.variants import find, find_family, look
+from bfsbench.variants import find, find_family
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,9 +49,6 @@ repeats is taken, and then the median over all sources."""
 SPEED_UP = "the median over sources, of fastest repeats"
 """The meaning of ``speedup`` in rows that are combined over sources: for each source the ratio of the fastest
 repeats is taken, and then the median over all sources."""
-
-CHANGED = "†"
-"""Marks a search whose shown time uses a knob value by which this project changed the authors' search."""
 
 _SEARCH = [*GRAPH, "source", "host", "host_cpu"]
 """A speed-up compares two rows only if these columns are equal."""
@@ -156,7 +153,7 @@ def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
     """
     rows = of_latest_code(rows)
     for name in dict.fromkeys(rows["family"]) if len(rows) else (DEFAULT,):
-        family, some = find_family(name), _where(rows["family"] == name, rows)
+        family, some = find_family(name), where(rows["family"] == name, rows)
         suffix, of = ("", "") if name == DEFAULT else (f"_{name}", f" ({family.title})")
         methods = [method for method in some["method"].unique() if re.search(r"\bcold\b", method)]
         emulated, cold = some["backend"] == "cpu", some["method"].isin(methods)
@@ -166,7 +163,7 @@ def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
             (emulated, EMULATED, NEVER_HOW_FAST),
         ):
             if chosen.any() or (some.empty and not mark):
-                yield Kind(family, suffix + mark, of + heading, _where(chosen, some))
+                yield Kind(family, suffix + mark, of + heading, where(chosen, some))
 
 
 def as_read(rows: pd.DataFrame) -> pd.DataFrame:
@@ -199,7 +196,7 @@ def of_latest_code(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.drop(index=superseded) if len(superseded) else rows
 
 
-def _where(condition: pd.Series[bool], rows: pd.DataFrame) -> pd.DataFrame:
+def where(condition: pd.Series[bool], rows: pd.DataFrame) -> pd.DataFrame:
     """Returns the rows that satisfy the condition. If all rows do, it returns ``rows`` itself, because copies
     are expensive."""
     return rows if condition.all() else rows[condition]
@@ -233,46 +230,6 @@ def select(
             chosen = set[str]().union(*(_called(column, name, known) for name in names))
             rows = rows[rows[column].isin(chosen)]
     return rows
-
-
-def as_published(rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows without a knob value by which this project changed the authors' search. Raises
-    UsageError if there are none."""
-    rows = _where(changed_knobs(rows) == "", rows)
-    if rows.empty:
-        raise UsageError("no rows of searches as published: this project changed the search of each row")
-    return rows
-
-
-def changed_knobs(rows: pd.DataFrame) -> pd.Series[str]:
-    """Returns the knob values of each row by which this project changed the authors' search (see
-    ``Knob.changed``), such as ``ATOMIC_CLAIM=1``. The text is empty for a row of the authors' form, and for
-    rows without the column ``knobs``."""
-    import pandas as pd
-
-    changes = {
-        name: {f"{knob.name}={value}" for knob in variant.knobs for value in knob.changed}
-        for name, variant in look().variants.items()
-    }
-    knobs_given = rows["knobs"].fillna("") if "knobs" in rows else [""] * len(rows)
-    settings = pd.Series([*zip(rows["variant"], knobs_given, strict=True)], rows.index, dtype=object)
-    texts = {
-        (variant, knobs): " ".join(word for word in knobs.split() if word in changes.get(variant, ()))
-        for variant, knobs in set(settings)
-    }
-    return settings.map(texts).astype(object)
-
-
-def note_on_changes(rows: pd.DataFrame) -> str:
-    """Returns a note that names the searches and knob values of ``changed_knobs`` in these rows. Returns ""
-    if all rows are of the authors' form."""
-    changes = changed_knobs(rows)
-    found = zip(rows["variant"], changes, strict=True)
-    named = sorted({f"{variant} with {knobs}" for variant, knobs in found if knobs})
-    if not named:
-        return ""
-    setting = "This setting is a change" if len(named) == 1 else "These settings are changes"
-    return f"{CHANGED} marks results of {', '.join(named)}. {setting} by this project to the authors' search."
 
 
 def _called(column: str, name: str, known: set[str]) -> set[str]:
@@ -337,7 +294,7 @@ def _of_most_sources(frame: pd.DataFrame, also: Sequence[str] = ()) -> pd.DataFr
     search if their values in the columns SETTING and ``also`` are equal.
     """
     most = frame.groupby([*SETTING, *also], dropna=False)["sources"].transform("max")
-    return _where(frame["sources"] == most, frame)
+    return where(frame["sources"] == most, frame)
 
 
 def _combined(
@@ -447,7 +404,7 @@ def of_one_setting(best: pd.DataFrame) -> pd.DataFrame:
         return best
     counts = best.drop_duplicates(list(GRAPH))["sources"].value_counts()
     usual = max(counts.index, key=lambda sources: (counts[sources], sources))
-    return _where(best["sources"] == usual, best)
+    return where(best["sources"] == usual, best)
 
 
 def _inverse(figure: Figure) -> str:

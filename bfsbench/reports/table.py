@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bfsbench.reports.rows import CHANGED, SPEED_UP, STATISTIC, TYPICAL
+from bfsbench.reports.changes import CHANGED
+from bfsbench.reports.rows import SPEED_UP, STATISTIC, TYPICAL
 from bfsbench.support.errors import UsageError, no_formula, printable
 from bfsbench.variants import look, with_aliases
 

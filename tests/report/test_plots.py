@@ -104,7 +104,14 @@ def test_pictures_for_a_paper_have_its_width_and_embed_fonts(tmp_path: Path) -> 
 def test_bars_have_a_line_for_what_failed(tmp_path: Path) -> None:
     axes = panel("bars", frame(tmp_path, [row(2.0), failed_row(variant="merrill")]))
     assert [text.get_text() for text in axes.get_yticklabels()] == ["pull", "merrill"]
-    assert [text.get_text() for text in axes.texts] == ["2.00 ms", "failed"]
+    assert [text.get_text() for text in axes.texts] == ["2.00 ms", "cannot launch"]
+
+
+def test_a_search_from_other_sources_has_no_bar_and_has_not_failed(tmp_path: Path) -> None:
+    both = [row(2.0, source=source, variant=name) for source in (0, 1) for name in ("pull", "push")]
+    axes = panel("bars", frame(tmp_path, [*both, row(9.0, source=5, variant="merrill")]))
+    texts = dict(zip((label.get_text() for label in axes.get_yticklabels()), axes.texts, strict=True))
+    assert texts["merrill"].get_text() == "from other sources"
 
 
 @pytest.mark.parametrize(("longest", "scale"), [(18.0, "linear"), (21.0, "log")])
@@ -535,7 +542,7 @@ def test_the_vertical_label_of_knobs_is_not_cut_off(
     label = axes.yaxis.label.get_window_extent()
     assert label.y0 >= 0 and label.y1 <= axes.figure.bbox.height
     words = axes.get_ylabel().split()
-    assert " ".join(words).endswith(f"{STATISTIC}, with the best values of the other knobs")
+    assert " ".join(words).endswith(f"{STATISTIC}, all other settings equal")
 
 
 def test_long_names_of_settings_leave_room_in_a_narrow_picture(tmp_path: Path) -> None:

@@ -64,8 +64,11 @@ def bars(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     best = best.assign(typical=(best["ratio"] * best["median_ms"] / best["search_ms"]).fillna(best["ratio"]))
     labels = list(dict.fromkeys([*ranking(best), *measured.labels]))
     place = ["title", "label"]
-    tried = measured.rows.loc[measured.rows["title"].isin(best["title"]), place]
-    bars_and_gaps = pd.concat([best, tried]).drop_duplicates(place)  # a failed search has NaN as its ratio
+    tried = measured.rows.loc[measured.rows["title"].isin(best["title"]), [*place, "status"]]
+    tried = tried.sort_values("status", key=lambda status: status != "ok", kind="stable")
+    bars_and_gaps = pd.concat([best, tried]).drop_duplicates(
+        place
+    )  # a search without a bar has NaN as its ratio
     title = title or "Best time of each search"
     label, meaning = "times the best of the graph", f"bar: {STATISTIC}; line: {TYPICAL}"
     drawn = (measured, bars_and_gaps, labels, _panel)
@@ -89,9 +92,10 @@ def _panel(axis: Axes, rows: pd.DataFrame, shown: Sequence[str], together: pd.Da
         if ratio == 1:
             axis.plot([1], [place], "o", color=_BEST, clip_on=False, zorder=3)
         note(axis, f"{number(time)} ms", typical, place, offset=6, weight="bold" if ratio == 1 else "normal")
-    tried = set(rows["label"])
+    reasons = dict(zip(rows["label"], rows["status"], strict=True))
     for place in set(range(len(shown))).difference(places):
-        note(axis, "failed" if shown[place] in tried else "not run", 1, place)
+        reason = reasons.get(shown[place], "not run")
+        note(axis, "from other sources" if reason == "ok" else reason, 1, place)
     axis.grid(visible=False, axis="y")
 
 

@@ -21,8 +21,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
+from bfsbench.reports.changes import CHANGED, changed_knobs, note_on_changes
 from bfsbench.reports.measured import wrapped
-from bfsbench.reports.rows import CHANGED, changed_knobs, note_on_changes
 from bfsbench.support.errors import UsageError
 from bfsbench.support.storage import output
 
