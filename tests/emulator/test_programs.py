@@ -398,11 +398,15 @@ def test_only_unwatched_programs_get_the_error_of_a_fault(tmp_path: Path, mode: 
 def test_a_launch_without_dynamic_shared_memory_is_named(tmp_path: Path) -> None:
     source = tmp_path / "forgotten.cu"
     source.write_text(
-        "__global__ void fill(int *x) {\n    extern __shared__ int all[];\n"
-        "    all[threadIdx.x] = 1;\n}\nint main() { fill<<<1, 1>>>(nullptr); }\n"
+        "__global__ void fill() {\n    extern __shared__ int all[];\n    all[threadIdx.x] = 1;\n}\n"
+        "__global__ void both(int *x) {\n    extern __shared__ int all[];\n    __shared__ int part[8];\n"
+        "    part[threadIdx.x] = x[0];\n    all[5] = part[threadIdx.x];\n}\n"
+        "int main() {\n    int *x;\n    cudaMalloc(&x, 4);\n    cudaMemset(x, 0, 4);\n"
+        "    fill<<<1, 1>>>();\n    both<<<1, 1>>>(x);\n    cudaFree(x);\n}\n"
     )
     shown = CliRunner().invoke(main, ["check", str(source), "--seeds", "1"]).stdout
-    assert "on element 0 of dynamic shared memory (the launch asked for 0 bytes)" in shown
+    for element in (0, 5):
+        assert f"on element {element} of dynamic shared memory (the launch asked for 0 bytes)" in shown
 
 
 def test_check_says_that_no_barrier_orders_accesses_to_shared_memory(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ void ResidentBlock::lay_out_shared(const Grid& grid) {
 Extent ResidentBlock::variable_at(const Grid& launched, size_t offset) const {
     auto functions = static_cast<size_t>(function_shared - arena_begin);
     auto dynamic = static_cast<size_t>(dynamic_shared - arena_begin);
-    if (offset >= dynamic && launched.dynamic_shared) return {dynamic, dynamic + launched.dynamic_shared, nullptr};
+    if (offset >= dynamic && (launched.dynamic_shared || uses_dynamic)) return {dynamic, dynamic + launched.dynamic_shared, nullptr};
     bool of_kernel = offset < functions || !launched.kernel.functions->variable_count;
     size_t begin = of_kernel ? 0 : functions;
     Extent found = (of_kernel ? launched.kernel : *launched.kernel.functions).variable_at(offset - begin);
@@ -81,7 +81,7 @@ void ResidentBlock::begin(const Grid& launched, uint3 place, std::shared_ptr<Clu
     ready.clear();
     for (ThreadSet& set : at_barrier) set.clear();
     votes[0] = votes[1] = voters[0] = voters[1] = barriers = 0;
-    arrived_at_grid = lanes_ask = false;
+    arrived_at_grid = lanes_ask = uses_dynamic = false;
     kept_apart.clear();
     unsigned left = live;
     for (Warp& warp : warps) {

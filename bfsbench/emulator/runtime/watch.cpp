@@ -437,7 +437,7 @@ Watch::Place Watch::variable_at(const Place& place, const char* address) const {
     Place found = place;
     if (place.block) {
         auto [begin, end, name] = place.block->variable_at(*grid_, static_cast<size_t>(address - place.begin));
-        if (begin != end) found.begin += begin, found.bytes = end - begin, found.name = name;
+        if (end) found.begin += begin, found.bytes = end - begin, found.name = name;
     } else if (place.space == Space::module) {
         auto variable = device_variable_at(address);
         if (variable) found.begin = variable->begin, found.bytes = variable->bytes, found.name = variable->name;

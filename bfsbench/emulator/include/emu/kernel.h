@@ -103,7 +103,12 @@ EMU_OWN inline T& shared_variable() {
 }
 
 template <class T>
-EMU_OWN inline T (&dynamic_shared()) [] { return *reinterpret_cast<T(*)[]>(current->block->dynamic_shared); }
+EMU_OWN inline T (&dynamic_shared()) [] {
+#ifdef EMU_WATCH
+    current->block->uses_dynamic = true;
+#endif
+    return *reinterpret_cast<T(*)[]>(current->block->dynamic_shared);
+}
 
 // Ends the current CUDA thread, which has returned from its kernel. If the emulator then starts another CUDA
 // thread on this stack, the call returns in the new thread.

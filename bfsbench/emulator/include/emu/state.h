@@ -47,6 +47,7 @@ struct Block {
     char* shared;
     char* function_shared;
     char* dynamic_shared;
+    bool uses_dynamic;  // true if a watched kernel has named its dynamic shared memory
 };
 
 struct Thread {
