@@ -137,8 +137,8 @@ extern "C" __global__ void luo_begin(int *levels, const int *run_lengths, int *q
     *state = search_state{0, {rows, 0, 0}, 0, {0}};
 }
 
-// The first layer of kernels: one block runs the level `level`, and then further levels while they have 1 ..
-// `limit` rows.
+// The first layer of kernels: one block runs the level `level`, and then each further level, as long as
+// the level has 1 .. `limit` rows.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     luo_block(const offset_t *row_offsets, const int *column_indices, const int *run_lengths, int *levels,
               int *even_queue, int *odd_queue, search_state *state, int capacity, level_record *records, int limit,
@@ -183,8 +183,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     }
 }
 
-// The second layer of kernels: resident blocks run the level `level`, and then further levels while they have
-// at_least .. at_most rows.
+// The second layer of kernels: resident blocks run the level `level`, and then each further level, as long as
+// the level has at_least .. at_most rows.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     luo_resident(const offset_t *row_offsets, const int *column_indices, const int *run_lengths, int *levels,
                  int *even_queue, int *odd_queue, search_state *state, int capacity, level_record *records,

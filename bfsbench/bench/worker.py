@@ -101,8 +101,8 @@ _SHARE = 4
 
 
 def together(points: Sequence[Point], graphs: Graphs) -> Iterator[list[Point]]:
-    """Yield groups of consecutive points (configurations) that differ only in their sources. A worker takes
-    samples of the points in a group in turn.
+    """Yield groups of consecutive points (configurations) that differ only in their sources. A worker
+    measures the points of a group alternately: one sample of each point, then the next sample of each.
 
     If the reference answers of a group do not fit into memory, the group is split.
     """

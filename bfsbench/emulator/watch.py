@@ -445,7 +445,7 @@ def read_rows(rows: Iterable[Sequence[str]], line: Callable[[int], Line | None],
 
 
 class Allocations:
-    """The calls of a program that have allocated memory of the device."""
+    """A program's calls that have allocated device memory."""
 
     def __init__(self, rows: Iterable[Sequence[str]], line: Callable[[int], Line | None]) -> None:
         """Reads the calls from the rows of a report file. ``line`` is as for ``read_rows``."""

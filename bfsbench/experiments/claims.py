@@ -176,8 +176,8 @@ def _amount(outcome: Outcome, quantity: str, series: Series, graph: str) -> Amou
 
 
 def _compared(claim: Claim, ours: Amount, theirs: Amount) -> tuple[int, float, str]:
-    """Checks a claim on two amounts. Returns the verdict as its index in WORST_FIRST, the factor between the
-    amounts, and the evidence as text.
+    """Checks a claim that compares two amounts. Returns the verdict as its index in WORST_FIRST, the factor
+    between the amounts, and the evidence as text.
 
     The factor is computed from the fastest repeats. The verdict is undecided if the median repeat of either
     series would give another verdict.

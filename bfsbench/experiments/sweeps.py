@@ -49,8 +49,8 @@ class Choice:
 def choose(
     uses: Iterable[GraphUse], scale: float = 1.0, stand_ins: bool = False
 ) -> tuple[list[Choice], list[str]]:
-    """Returns the graph to search for each of the experiment's graphs, and the names of the missing graphs
-    for which no stand-in is available.
+    """For each of the experiment's graphs, returns the graph that is searched: the graph itself, a smaller
+    graph or a stand-in. Also returns the names of the missing graphs for which no stand-in is available.
 
     A ``scale`` below 1 shrinks all graphs to about that share of their vertices. ``stand_ins`` allows similar
     graphs (stand-ins) for missing graphs. Raises UsageError for an unknown graph or stand-in.

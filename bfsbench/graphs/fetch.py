@@ -41,7 +41,7 @@ class _InterruptedError(Exception):
     """Raised when a transfer breaks off, and another attempt may succeed."""
 
     def __init__(self, reason: str, wait: float = 0.0, *, nowhere: bool = False) -> None:
-        """Store the reason of the interruption. ``wait`` is the number of seconds that the server asks to
+        """Store the reason for the interruption. ``wait`` is the number of seconds that the server asks to
         wait. ``nowhere`` is true if no address was found for the server's name.
         """
         super().__init__(reason)

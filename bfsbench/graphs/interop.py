@@ -1,5 +1,5 @@
-"""Converts columns of edges to edge lists, and arrays, SciPy matrices, NetworkX graphs and pandas tables to
-graphs. Vertices may be numbers or names, and edges may have weights."""
+"""Converts columns of edges to edge lists. Converts arrays, SciPy matrices, NetworkX graphs and pandas tables
+to graphs. Vertices may be numbers or names, and edges may have weights."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Defines the base classes of variants. A variant is an algorithm: a declaration, and the program that runs
-it.
+"""Defines the base classes of variants. A variant implements an algorithm. It consists of a declaration,
+and of the program that runs the algorithm.
 
 A variant belongs to a family, which is the problem that it solves (:mod:`bfsbench.programs.families`). The
 constructor takes a graph, and values for the variant's parameters (knobs). Variants with kernels also take a

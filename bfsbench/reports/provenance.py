@@ -1,4 +1,4 @@
-"""Makes tables of the searched graphs, of the runs without a time, and of where and when rows were measured.
+"""Makes tables of the searched graphs, of runs that gave no time, and of where and when rows were measured.
 
 The module also makes the notes below tables. Some notes warn about comparing rows, or name the version of the
 code that was measured. Other notes explain the times of other authors' programs. They say which clock was
@@ -298,9 +298,9 @@ block and the knob values."""
 
 
 def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
-    """Returns a note if earlier tables use other result rows for a search and a graph of this table, and
-    otherwise an empty text. ``here`` has the rows of this table, and ``earlier`` the rows of each earlier
-    table.
+    """Returns a note if an earlier table shows a search of this table on the same graph from different result
+    rows. Otherwise returns an empty text. ``here`` has the rows of this table, and ``earlier`` the rows of
+    each earlier table.
 
     For each file of the earlier tables, the note says in which respects its rows differ, such as "8 sources
     instead of 1". If there are more than ``_MOST_NAMED`` files, the note only counts them, and names the
@@ -320,7 +320,7 @@ def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
                     counts[1].add(own)
     if not found:
         return ""
-    there = "Earlier tables on this page show other times of searches of this table, because"
+    there = "Earlier tables on this page show different times for some searches of this table, because"
     if len(found) > _MOST_NAMED:
         names = [name for name in _DIFFERENCES if any(name in differs for differs in found.values())]
         respects = f", which differ in {_enumerated(names)}" if names else ""

@@ -1,5 +1,5 @@
 """Cuts a graph into parts for the search ``resident_parts``. A part is a set of vertices. The rows of these
-vertices, and of the vertices around the part (ghosts), together fit a block's shared memory.
+vertices, and of the vertices around the part (ghosts), together fit into a block's shared memory.
 
 The device grows the parts from seed vertices. This module also splits vertices of high degree into several
 rows of bounded degree.
@@ -518,8 +518,8 @@ def bitmap_bytes(number: int) -> int:
 
 
 def most_groups(device: Device, number: int = 0) -> int:
-    """Returns how many groups of PLACES local ids fit a block's shared memory. The block's bitmaps of
-    ``number`` parts also need space in this memory.
+    """Returns how many groups of PLACES local ids fit into a block's shared memory, beside the block's
+    bitmaps of ``number`` parts.
 
     A local id is the number of a vertex within a part. All groups together have fewer than 2^15 ids.
     """

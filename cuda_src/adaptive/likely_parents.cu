@@ -41,8 +41,8 @@ struct a_block {
     __device__ __forceinline__ static void meet() { __syncthreads(); }
 };
 
-// Sorts the in-neighbours of vertex `v`. All threads of a team must call this function. `places` is scratch memory
-// of the team, with one number per class.
+// Sorts the in-neighbours of vertex `v` by the class of their out-degree. All threads of a team must call this
+// function. `places` is scratch memory of the team, with one number per class.
 template <class Team>
 __device__ __forceinline__ void order_row(const in_neighbours &of, unsigned v, edge_t *places) {
     const unsigned thread = Team::thread(), threads = Team::threads();

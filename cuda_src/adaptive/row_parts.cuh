@@ -50,8 +50,8 @@ __device__ __forceinline__ unsigned load_window(const int *column_indices, offse
 }
 
 // Visits the rows of all lanes whose `mine` is true, one row after another. All lanes of a warp must call
-// this function. For each row, all lanes call visit(row, place), with the row and the place of the lane that
-// brings the row.
+// this function. For each row, all lanes call visit(row, place). `row` and `place` then have the values that the
+// lane of this row has passed.
 template <class Row, class Visit>
 __device__ __forceinline__ void visit_rows(bool mine, const Row &row, unsigned place, Visit visit) {
 #pragma unroll 1
@@ -85,7 +85,7 @@ struct rows_aside {
     part rows[room];
     unsigned slots[room];
     // `count` is the number of rows that callers wanted to keep. At most `room` rows are kept. `parts` is the
-    // number of queue places that callers have reserved, for kept rows and perhaps for other rows.
+    // number of queue places that callers have reserved. It may include places for rows that were not kept.
     unsigned count, parts;
 
     __device__ __forceinline__ void reset() { count = parts = 0; }

@@ -204,8 +204,8 @@ struct block_levels {
         if (any) atomicOr(&own.seen[(step + 1) % 2], block_state::BUSY);
     }
 
-    // Makes readers of the part in slot `slot` active in the next step. A part's readers are the parts that have
-    // one of its vertices as own vertex or as ghost. So the part itself is one of them. Bit k of `readers` selects
+    // Makes readers of the part in slot `slot` active in the next step. A part's readers are the part itself
+    // and all parts in which one of its vertices is a ghost. Bit k of `readers` selects
     // reader number k of the part.
     __device__ __forceinline__ void tell_readers(unsigned readers, unsigned slot) const {
         for (unsigned left = readers & ~atomicOr(&own.slots[slot].woken, readers); left; left &= left - 1)

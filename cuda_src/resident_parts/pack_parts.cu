@@ -108,7 +108,8 @@ struct ghost_table {
         __syncthreads();
     }
 
-    // Returns the index of a ghost's key in the table, or of an empty key.
+    // Returns the index of a ghost's key in the table. If the table lacks the key, returns the index of the
+    // empty entry at which the search for the key ended.
     __device__ __forceinline__ unsigned index_of(unsigned place) const {
         unsigned i = slot(place);
         while (keys[i] != place && keys[i] != EMPTY) i = (i + 1) % TABLE;

@@ -288,7 +288,7 @@ def test_the_tables_of_the_results_say_what_waits_for_a_gpu_and_name_their_comma
     assert goals == "graph,goal_ms,aim_ms", "targets; times come from rows"
 
 
-OTHER = " Earlier tables on this page show other times of searches of this table, because "
+OTHER = " Earlier tables on this page show different times for some searches of this table, because "
 
 
 def test_a_table_says_how_rows_of_earlier_tables_differ(folder: Path) -> None:

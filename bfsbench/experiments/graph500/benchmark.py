@@ -87,7 +87,7 @@ def construct(scale: int, seed: int, device: Device | None) -> Constructed:
 
 
 def bring(search: KernelVariant) -> float:
-    """Copies the graph's arrays that a search needs to the device. Returns the time in s."""
+    """Copies to the device those arrays of the graph that a search needs. Returns the time in s."""
 
     def upload() -> None:
         for layout in (*search.layout, *(("COO",) if search.leaves_tree else ())):

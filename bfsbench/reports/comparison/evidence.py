@@ -1,5 +1,5 @@
-"""Computes how much evidence a verdict needs: an interval for a ratio of times, and a correction for many
-points.
+"""Computes the statistics behind a verdict: an interval for a ratio of times, and a correction for testing
+many points.
 
 The interval belongs to the rank sum test of Mann and Whitney (Hodges and Lehmann 1963; Bauer 1972). It
 contains the factors by which one sample can be scaled so that the test finds no difference. The test assumes

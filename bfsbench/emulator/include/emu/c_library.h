@@ -34,8 +34,8 @@ EMU_INNER inline void emu_free(void* place) {
 EMU_INNER inline void emu_delete(void* place) {
     if (!emu::device_free(place)) free(place);
 }
-// Returns whether operator new was called by the program's own code while a kernel runs. The runtime library
-// also calls operator new while a kernel runs, but for its own memory.
+// Returns whether a kernel is running and the program's own code has made this call of operator new. Calls from the
+// runtime library do not count: it allocates its own memory while a kernel runs.
 extern "C" char __executable_start, etext;
 EMU_INNER inline bool is_called_by_kernel(const void* site) {
     return emu::current && site >= &__executable_start && site < &etext;

@@ -147,7 +147,7 @@ struct Storage {
     Storage& Alias() { return *this; }
 };
 
-// Base class of the block-wide operations and, with `kWarp`, of the warp-wide operations, of kCount threads.
+// Base class of operations of kCount threads. They are warp-wide operations if `kWarp` is true, else block-wide.
 template <class T, int kCount, bool kWarp>
 class Collective {
   public:

@@ -22,8 +22,8 @@ _BARELY = 0.01
 
 
 class BreadthFirstSearch(Family):
-    """Breadth-first search. The variants are searches of publications, searches of this project, and programs
-    of other authors. Results are checked against a sequential search."""
+    """Breadth-first search. The variants are searches from publications, this project's own searches, and
+    programs of other authors. Results are checked against a sequential search."""
 
     name = "bfs"
     title = "breadth-first search"
