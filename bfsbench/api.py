@@ -109,11 +109,19 @@ def check(
     """
     seeds = positive("seeds", seeds)
     grid, block = positive_or_none("grid", grid), positive_or_none("block", block)
-    given_names = map(os.fspath, listed(variants))
+    given_names = [*map(os.fspath, listed(variants))]
+    for name in given_names:
+        if name.endswith((".cu", ".cpp")):
+            raise UsageError(f"{name} is a program: 'bfsbench check {name}' checks programs")
     lists = (
         add_folder(Path(name)) if Path(name).is_dir() else chosen_variants([name]) for name in given_names
     )
     chosen = list(dict.fromkeys(chain.from_iterable(lists)))
+    if "all" in given_names:
+        chosen = [variant for variant in chosen if variant.launched]
+    for variant in chosen:
+        if not variant.launched:
+            raise UsageError(f"variant {variant.name} has no kernels to check")
     given = {name: axis_language.expand(value) for name, value in _spelt(knobs, chosen, check).items()}
     some = grid is not None or block is not None
     axes = Axes(chosen, [grid] if some else [], [block] if some else [], given)

@@ -450,8 +450,15 @@ def test_checks_find_what_the_command_finds() -> None:
     assert found["line"].str.match(r"[a-z_]+\.cuh?:[0-9]+").all()
     with pytest.raises(UsageError, match="cpu_queue has no kernels"):
         bfsbench.check("cpu_queue")
+    with pytest.raises(UsageError, match=r"'bfsbench check race\.cu' checks programs"):
+        bfsbench.check("race.cu")
     with pytest.raises(UsageError, match="seeds must be at least 1"):
         bfsbench.check("push", seeds=0)
+
+
+def test_a_check_that_finds_nothing_has_a_table_with_the_usual_types() -> None:
+    found = bfsbench.check("apsp_fw", ["path(n=3)"], seeds=1)
+    assert found.empty and list(found[~found["benign"]]["fault"]) == []
 
 
 @pytest.mark.parametrize(

@@ -268,6 +268,15 @@ def test_two_searches_of_one_file(tmp_path: Path) -> None:
     assert "name only one" in refused(run(path, "--searches", "push", "pull", "--commits", "a", "b"))
 
 
+def test_searches_are_also_found_by_their_aliases(tmp_path: Path) -> None:
+    rows = [steady(2.0, variant="cpu_queue"), steady(1.0, variant="frontier_numbers")]
+    path = write(tmp_path / "rows.csv", rows)
+    (point,) = json.loads(run(path, "--searches", "sequential", "push", "--format", "json").stdout)["points"][
+        "rows"
+    ]
+    assert round(point["ratio"], 2) == 0.5
+
+
 def git(folder: Path, *arguments: str) -> None:
     identity = ("-c", "user.name=Tester", "-c", "user.email=tester@example.org")
     subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=True, capture_output=True)

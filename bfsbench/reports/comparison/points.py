@@ -154,8 +154,10 @@ def of_searches(side: Side, first: str, second: str) -> tuple[Side, Side]:
     The columns in which two searches always differ are made equal, so that rows of one graph and one source
     form a pair. Raises UsageError if a search has no rows with times.
     """
+    aliases = {alias: variant.name for variant in all_variants().values() for alias in variant.aliases}
+    names = aliases | {row["variant"]: row["variant"] for row in side.rows}
     sides = []
-    for name in (first, second):
+    for name in (names.get(first, first), names.get(second, second)):
         graphs: dict[str, dict[tuple[str, ...], list[Row]]] = defaultdict(lambda: defaultdict(list))
         for row in side.rows:
             if row["variant"] == name and row["status"] == "ok" and row["backend"] != EMULATED:
