@@ -429,7 +429,7 @@ def timing_columns(timing: Timing) -> dict[str, str]:
 
 
 def sample_columns(search_ms: Sequence[float], wall_ms: Sequence[float]) -> dict[str, str]:
-    """Return the columns of a result row that samples fill, as a dictionary that maps column names to texts.
+    """Return the columns of a result row that are computed from samples, as a dictionary from names to texts.
     Times are in ms, in the order taken.
     """
     return {

@@ -169,8 +169,8 @@ class _Trial:
         """Return the expected arrays of the outputs.
 
         Raises UsageError if the names of the arguments differ from the names of the kernel's parameters. Also
-        raises UsageError if the reference returns no dictionary, no output, or an output that is not an
-        argument of the same shape.
+        raises UsageError if the reference does not return a dictionary, if the dictionary is empty, or if an
+        output has no argument with the same name and shape.
         """
         declared = [one.name for one in declared_parameters(self.source)[self.kernel]]
         if unknown := sorted({*self.arguments} ^ {*declared}):

@@ -436,7 +436,7 @@ class KnobCommand(click.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return all parameters.
 
-        Raises UsageError for a knob whose option is also another option of the command.
+        Raises UsageError if a knob's option has the name of another option of the command.
         """
         own = super().get_params(ctx)
         if self._knob_options is None:

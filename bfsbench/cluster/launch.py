@@ -143,7 +143,7 @@ def nannies(count: int | None, backend: str | None) -> list[dict[str, Any]]:
 
     - the number of GPUs, if ``backend`` uses GPUs and there are any;
     - the number of cores, if workers run the emulator;
-    - 1, if ``backend`` is None, which stands for host programs. Several workers would compete for the cores.
+    - 1, if ``backend`` is None. Then host programs run, and several workers would compete for the cores.
 
     Raises UsageError if there are more workers than GPUs.
     """

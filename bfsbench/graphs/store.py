@@ -164,7 +164,7 @@ class GraphStore:
         """Yield a new locked folder for a graph. At the end the folder is removed, unless it has been renamed
         to its final name.
 
-        Folders that killed processes have left are removed first.
+        Folders that were left behind by killed processes are removed first.
         """
         self.root.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:

@@ -44,8 +44,8 @@ def changed_knobs(rows: pd.DataFrame) -> pd.Series[str]:
 
 
 def note_on_changes(rows: pd.DataFrame) -> str:
-    """Returns a note that names the searches and knob values of ``changed_knobs`` in these rows. Returns ""
-    if all rows are of the authors' form."""
+    """Returns a note that names the searches in these rows that this project changed, and the knob values
+    that turn the changes on. Returns "" if all rows are of the authors' unchanged searches."""
     changes = changed_knobs(rows)
     found = zip(rows["variant"], changes, strict=True)
     named = sorted({f"{variant} with {knobs}" for variant, knobs in found if knobs})

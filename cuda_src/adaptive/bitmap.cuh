@@ -118,9 +118,9 @@ __device__ __forceinline__ void claim(unsigned *visited, bool (&mine)[count], co
     }
 }
 
-// The words of a bitmap that a block processes between two barriers. Runs of `run` neighbouring words belong
-// to the blocks in turn; `run` is a power of two. The block processes `words` of its own words, beginning
-// with its own word number `first`. A slot is the index of a bit among the words that the block processes.
+// The words of a bitmap that a block processes between two barriers. Runs of `run` neighbouring words are
+// dealt to the blocks in turn; `run` is a power of two. A block counts the words that it owns from 0, and processes
+// the words `first` .. `first + words - 1`. A slot is the index of a bit among the words that the block processes.
 template <unsigned run>
 struct word_share_by {
     unsigned first, words;

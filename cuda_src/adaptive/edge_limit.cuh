@@ -5,9 +5,9 @@
 #include "atomics.cuh"
 #include "warp.cuh"
 
-// A limit on edges, divided equally among the blocks. The share of a block is UNITS units of `unit` edges. A
-// block reports each unit of edges that it has found. The limit is passed when all blocks together have
-// reported more than `most_units` units.
+// A limit on edges, divided equally among the blocks. A block's share of the limit is UNITS * unit edges. A
+// block reports each time it has found another `unit` edges. The limit is passed when all blocks together have
+// made more than `most_units` reports.
 struct edge_share {
     static constexpr unsigned UNITS = 4;
 

@@ -31,7 +31,7 @@ constexpr int ARCS = 4;        // arcs that a thread expands at a time, if the w
 typedef asked_lately<WIDE_OFFSETS ? 128 : 512> asked_here;
 constexpr unsigned FEW_PARTS_OF_LANE = 4;  // the most queue entries after a row's first that one lane writes
 // In each round, a block sets aside at most LONG_RESTS rows. Its warps take these rows in turn. One warp
-// writes all further queue entries of a row.
+// writes all remaining queue entries of such a row.
 constexpr unsigned LONG_RESTS = 256;
 
 struct push_buffers {

@@ -14,8 +14,8 @@
 
 #include "block_memory.cuh"
 
-// GROUPS_A_THREAD, which the host defines, is the largest number of groups of local ids for which a thread is
-// responsible.
+// The host defines GROUPS_A_THREAD, the largest number of groups of local ids that one thread handles.
+
 constexpr int HALF = PLACES / 2;  // number of ghosts of a group that a thread reads at a time
 
 struct block_levels {

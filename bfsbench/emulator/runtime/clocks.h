@@ -68,8 +68,8 @@ struct Knowledge {
 };
 using Known = std::shared_ptr<const Knowledge>;
 
-// A thread, and the values of its clock and of its block's phase. The race detector creates one Instant for
-// each moment. A moment identifies all accesses that a thread makes between two of its synchronisations.
+// A thread, and the values of its clock and of its block's phase. A moment is the time between
+// two consecutive synchronisations of a thread. All accesses that the thread makes in a moment share one Instant.
 struct Instant {
     uint32_t grid;          // number of the grid in its tree of launches (see FamilyPlace)
     uint32_t block;         // number of the block, counted over all grids of its tree of launches
@@ -97,8 +97,8 @@ struct ThreadClock {
     // threads that read the atomic's word. Index 0 is the last fence of any scope, and index 1 is the last
     // fence of device scope.
     Known released[2];
-    // The accesses that the thread has found attached to atomic words. The thread's next fence adds them to
-    // `known`. Index 0 is for block scope, and index 1 is for device scope.
+    // Accesses that other threads have released by atomic words which this thread has read. The thread's next fence
+    // adds them to `known`. Index 0 is for block scope, and index 1 is for device scope.
     Known acquired[2];
     // The set of accesses that the thread last took over from an atomic word. A loop that waits for a word
     // finds one set again and again, and need not join it each time. The first index is 1 for acquiring
@@ -162,8 +162,7 @@ class Clocks {
     // host launch or tail launch. Returns false for accesses of an earlier operation that may run at the same
     // time as the current operation.
     bool settled(Moment moment) const { return moment < settled_; }
-    // Returns the number of the next new moment. A moment identifies all accesses that a thread makes between
-    // two of its synchronisations.
+    // Returns the number of the next new moment.
     Moment next_moment() const { return era_ + instants_.size(); }
     // Gives the current thread a new moment, and returns its number. The thread's next accesses are recorded
     // under this number.

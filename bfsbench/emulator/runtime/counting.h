@@ -30,8 +30,8 @@ void await_stores(Fiber& fiber);
 // report.cpp writes the members of the structs Count and PhaseCount as text, which the file watch.py reads.
 
 // The counts of one instruction in one phase of one launch. A kernel may mark the beginnings of phases, such
-// as the levels of a search. Each count is a sum over all executions of the instruction by warps, unless it
-// is the largest of several numbers.
+// as the levels of a search. Each count is a sum over all executions of the instruction by warps. Only
+// members whose comments say "largest" hold a maximum.
 struct Count {
     const void* site;
     unsigned launch;

@@ -69,8 +69,8 @@ struct WarpRun {
     // entry of its trace.
     uint64_t stores_before[kWarpSize];
 
-    // The warp's most recent reads. A warp that only repeats these reads waits in a loop. Each element is a
-    // number that stands for the operation and the address of the first lane (Entry::bits).
+    // The warp's most recent reads. If a warp only repeats these reads, it spins in a wait loop. Each element
+    // encodes the operation and the address that the first lane reads (Entry::bits).
     static constexpr unsigned kReads = 4;
     uint64_t reads[kReads];  // 0 in an element without a read
     unsigned last_read;      // index of the most recent read in `reads`

@@ -70,7 +70,7 @@ unsigned workers() {
 }  // namespace
 
 // Writes the report of a process that ends. `death` says which signal kills the process, or is empty. `site`
-// is the address behind the first byte of the instruction that caused the signal, or null.
+// is one byte past the start of the instruction that caused the signal, or null.
 static void finish(int status, const std::string& death, const void* site) {
     fflush(nullptr);
     const char* wanted = getenv("BFSBENCH_REPORT");

@@ -109,7 +109,8 @@ class Streams {
     // Records that the running operation copies to pageable memory of the host. The race detector has no Shadow
     // for this memory.
     void copy_to_host(const char* begin, size_t bytes);
-    // Returns an unfinished copy to pageable memory that wrote to any of these bytes.
+    // Returns a copy to pageable memory that has not finished, and whose destination includes any of these bytes.
+    // Returns nothing if there is none.
     std::optional<Operation> copy_beside_host(const char* begin, size_t bytes);
     // From now on, accesses of the host to this memory are checked, until the host has waited for all
     // streams.

@@ -188,7 +188,7 @@ const Object& object_of(unsigned long long handle, emu::Accessor by, Object::Kin
     if (!object) emu::fail("%s: there is no object", by.name);
     if (object->kind != kind) emu::fail("%s: the object is %s", by.name, kKinds[object->kind]);
     const Image& image = object->image;
-    // tex1D may read an array of one row.
+    // tex1D may also read a two-dimensional array of one row.
     bool fits = image.dimensions >= by.dimensions && image.layered == by.layered;
     for (unsigned d = by.dimensions; d < (by.layered ? 2 : 3); ++d) fits &= image.size[d] == 1;
     if (!fits) emu::fail("%s: the object has %u dimensions%s", by.name, image.dimensions, image.layered ? " and layers" : "");
