@@ -105,7 +105,8 @@ def check(
 
     If a run fails or gives a wrong answer, the table has a row whose ``fault`` is the error's message.
 
-    Raises UsageError for unknown names, knobs out of range, and variants without kernels.
+    Raises UsageError for unknown names, programs, knobs out of range, and variants without kernels. The name
+    ``all`` stands for all breadth-first searches with kernels.
     """
     seeds = positive("seeds", seeds)
     grid, block = positive_or_none("grid", grid), positive_or_none("block", block)
@@ -117,7 +118,7 @@ def check(
         add_folder(Path(name)) if Path(name).is_dir() else chosen_variants([name]) for name in given_names
     )
     chosen = list(dict.fromkeys(chain.from_iterable(lists)))
-    if "all" in given_names:
+    if given_names == ["all"]:
         chosen = [variant for variant in chosen if variant.launched]
     for variant in chosen:
         if not variant.launched:

@@ -171,6 +171,10 @@ def test_searches_are_the_headings_of_numbers_side_by_side() -> None:
     totals = json.loads(bfsbench(*words, "json").stdout)["totals"]["rows"]
     levels = {"counter": "levels", "virtual_warp W_SZ=16, block 256": 4, "pull, block 256": 4}
     assert totals[0] == levels
+    grids = json.loads(
+        bfsbench("explain", "push", "--dataset", "path(n=4)", "--grid", "4,8", *words[-1:], "json").stdout
+    )
+    assert [*grids["totals"]["rows"][0]][1:] == [f"frontier_numbers, block 256, grid {n}" for n in (4, 8)]
 
 
 def test_a_page_of_two_searches(tmp_path: Path) -> None:

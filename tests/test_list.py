@@ -166,6 +166,8 @@ def test_a_broken_module_is_one_line_and_the_others_are_listed(
     assert "1 point" in command([tmp_path], *planned, "mine", check=0).stdout
     for missing in ("broken", "all"):
         assert command([tmp_path], *planned, missing, check=2).stderr == line
+    for words in (("check", "all"), ("run", "--help-knobs", "all")):
+        assert command([tmp_path], *words, check=2).stderr == line
 
 
 def test_a_module_called_like_another_is_refused(tmp_path: Path) -> None:

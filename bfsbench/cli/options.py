@@ -25,7 +25,7 @@ from bfsbench.bench.options import DEFAULTS, KINDS, OPTIONS, Method
 from bfsbench.reports.table import FORMATS, SUFFIXES, Table, format_of, render, width_of
 from bfsbench.support.errors import UsageError, as_option, spelt
 from bfsbench.support.storage import output
-from bfsbench.variants import add_folder, all_variants, find, look
+from bfsbench.variants import add_folder, all_variants, find, look, require_all
 
 if TYPE_CHECKING:
     from bfsbench.bench.plan import SourceChoice
@@ -372,13 +372,15 @@ def variants_of(words: Sequence[str]) -> list[type[Variant]]:
     that the folder declares.
 
     The name ``all`` stands for every variant that has kernels. Raises UsageError for an unknown name, for the
-    path of a single file, and for a folder with faulty declarations.
+    path of a single file, and for a folder with faulty declarations. For ``all``, also raises UsageError if a
+    variant cannot be loaded.
     """
     chosen: list[type[Variant]] = []
     for word in words:
         if Path(word).suffix in (".cu", ".py") and Path(word).is_file():
             raise UsageError(f"{word} is a file: name the folder with the kernel and its declaration")
         if word == "all":
+            require_all()
             chosen += [variant for variant in all_variants().values() if variant.launched]
         else:
             chosen += add_folder(Path(word)) if Path(word).is_dir() else [find(word)]
@@ -520,6 +522,8 @@ def _help_knobs(context: click.Context, _option: click.Parameter, names: str | N
     """
     if names is None or context.resilient_parsing:
         return
+    if names == "all":
+        require_all()
     chosen = [*all_variants().values()] if names == "all" else [*map(find, names.split(","))]
     formatter = context.make_formatter()
     for variant in dict.fromkeys(chosen):

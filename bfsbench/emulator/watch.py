@@ -459,13 +459,24 @@ class Allocations:
         """Returns the pointer that gets the address of the buffer, such as ``x`` in ``cudaMalloc(&x, n)``.
 
         ``allocated`` is the line of the call, and ``site`` is the number of its instruction. If the line has
-        several calls, they are assumed to run from left to right. The text is empty if one of them has not
-        run, because the pointer is then unknown.
+        several calls in separate statements, they run from left to right. The text is empty if the pointer is
+        unknown: if a call has not run, or if C++ does not fix the order of the calls.
         """
-        pointers, ran = _ALLOCATED.findall(allocated.text()), self._instructions.get(allocated, [])
+        text = allocated.text()
+        pointers, ran = _ALLOCATED.findall(text), self._instructions.get(allocated, [])
         if len(pointers) == 1:
             return str(pointers[0])
+        if not all(map(_ordered, text.split(";"))):
+            return ""
         return pointers[ran.index(site)] if len(pointers) == len(ran) and site in ran else ""
+
+
+def _ordered(statement: str) -> bool:
+    """Returns whether the allocating calls of a statement run from left to right: there is at most one, or
+    comma operators separate the calls. Arguments of a function have no fixed order."""
+    calls = [*_ALLOCATED.finditer(statement)]
+    depths = [statement[: call.start()].count("(") - statement[: call.start()].count(")") for call in calls]
+    return len(calls) < 2 or (not any(depths) and "?" not in statement)
 
 
 def place(line: Callable[[int], Line | None], file: str, number: str, site: str) -> Line | None:

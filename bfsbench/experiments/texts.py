@@ -186,14 +186,17 @@ class Rows:
 
     def _fastest(self) -> pd.Series[Any]:
         """Returns the fastest configuration. Raises InputError if the rows have times on several graphs."""
-        best = self._best()
+        return self._of_one_graph(self._best()).iloc[0]
+
+    def _of_one_graph(self, timed: pd.DataFrame) -> pd.DataFrame:
+        """Returns ``timed`` unchanged. Raises InputError if it has several graphs."""
         for column in GRAPH:
-            if len(values := [*dict.fromkeys(best[column])]) > 1:
+            if len(values := [*dict.fromkeys(timed[column])]) > 1:
                 example = f"of({column}='{values[0]}')"
                 raise InputError(
                     f"{self.what} has times on {len(values)} graphs: fix the column {column}, as in {example}"
                 )
-        return best.iloc[0]
+        return timed
 
     def _best(self, combined: Callable[[pd.DataFrame], pd.DataFrame] = configurations) -> pd.DataFrame:
         self._require_measured()
@@ -239,7 +242,7 @@ class Rows:
         return self._each("median_ms")
 
     def _each(self, column: str) -> dict[str, float]:
-        best = self._best(comparable).drop_duplicates("variant")
+        best = self._of_one_graph(self._best(comparable)).drop_duplicates("variant")
         return {str(name): float(ms) for name, ms in zip(best["variant"], best[column], strict=True)}
 
     @property
@@ -261,7 +264,8 @@ class Rows:
         """The time in ms of the first row of each variant. In a tuning, the first row has the default
         settings."""
         self._require_measured()
-        first = self._frame[self._frame["status"] == "ok"].drop_duplicates("variant")
+        timed = self._frame[self._frame["status"] == "ok"]
+        first = self._of_one_graph(timed).drop_duplicates("variant")
         self._read.append(first)
         return {str(name): float(ms) for name, ms in zip(first["variant"], first["search_ms"], strict=True)}
 

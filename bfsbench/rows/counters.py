@@ -104,10 +104,11 @@ class Counters(Counted):
 
     @property
     def title(self) -> str:
-        """A line that names the search: its variant, its knobs and its block."""
+        """A line that names the search: its variant, its knobs, its block, and its grid if it has one."""
         axes = self.point.axes()
         knobs = f" {axes['knobs']}" if axes["knobs"] else ""
-        return f"{axes['variant']}{knobs}, block {axes['block']}"
+        grid = f", grid {self.point.grid}" if self.point.grid else ""
+        return f"{axes['variant']}{knobs}, block {axes['block']}{grid}"
 
     @property
     def subject(self) -> str:

@@ -496,20 +496,26 @@ def test_a_dry_run_prints_the_points_that_would_be_measured_as_lines_of_json(tmp
     assert [(point["source"], point["block"]) for point in planned] == [(int(r["source"]), 256) for r in rows]
 
 
-def test_a_sweep_whose_reader_has_gone_says_how_to_continue(tmp_path: Path) -> None:
-    words = ("--dataset", LATTICE, "--variant", "cpu_queue", "--block", "32", "--sources", "9", "--json")
+@pytest.mark.parametrize("lines", [0, 3])
+def test_a_sweep_whose_reader_has_gone_says_how_to_continue(tmp_path: Path, lines: int) -> None:
+    words = ("--dataset", LATTICE, "--variant", "push,pull,edge,simple", "--block", "32,64,128", "--json")
     command = [sys.executable, "-m", "bfsbench", "run", "--backend", "cpu", "--out", "r.csv", *words]
-    reader, writer = os.pipe()
-    os.close(reader)
-    done = subprocess.run(command, cwd=tmp_path, stdout=writer, stderr=subprocess.PIPE, text=True)
-    os.close(writer)
-    assert (done.returncode, done.stderr) == (130, "bfsbench: the reader of the output has gone\n")
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout is not None and process.stderr is not None
+        for _ in range(lines):  # begin, batch, and the first point
+            process.stdout.readline()
+        process.stdout.close()
+        said = process.stderr.read()
+    again = ": continue with --resume --out r.csv" if lines else ""
+    assert (process.returncode, said) == (130, f"bfsbench: the reader of the output has gone{again}\n")
 
 
 def test_rows_name_the_cores_that_the_process_may_use(tmp_path: Path) -> None:
-    one = ["taskset", "-c", str(min(os.sched_getaffinity(0))), sys.executable, "-m", "bfsbench", "run"]
-    words = ("--dataset", LATTICE, "--variant", "cpu_queue", "--out", "r.csv")
-    subprocess.run([*one, *words], cwd=tmp_path, check=True, capture_output=True)
+    one_core = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})"
+    start = f"{one_core}; from bfsbench.__main__ import main; main()"
+    words = ("run", "--dataset", LATTICE, "--variant", "cpu_queue", "--out", "r.csv")
+    subprocess.run([sys.executable, "-c", start, *words], cwd=tmp_path, check=True, capture_output=True)
     (row,) = read_rows(tmp_path / "r.csv")
     assert row["host_cpu"].endswith("(1 cores)")
 

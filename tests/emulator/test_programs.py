@@ -346,9 +346,11 @@ def test_faults_name_buffers_by_the_calls_that_allocate_them() -> None:
     with built([ALLOCATIONS], (), "watched") as program:
         report = run(program, [], 1, quiet=True, stop=False)
     both, one = line_of("two calls", ALLOCATIONS), line_of("one of two calls", ALLOCATIONS)
+    unordered = line_of("unordered", ALLOCATIONS)
     assert {one.where for one in report.findings} == {
-        "element 4 of 'managed' (4 elements of 4 bytes, allocated at allocations.cu:6)",
-        "element 4 of 'pinned' (4 elements of 4 bytes, allocated at allocations.cu:8)",
+        "element 4 of 'managed' (4 elements of 4 bytes, allocated at allocations.cu:8)",
+        f"element 4 of a buffer (4 elements of 4 bytes, allocated at allocations.cu:{unordered})",
+        "element 4 of 'pinned' (4 elements of 4 bytes, allocated at allocations.cu:10)",
         f"element 4 of 'left' (4 elements of 4 bytes, allocated at allocations.cu:{both})",
         f"element 5 of 'right' (5 elements of 4 bytes, allocated at allocations.cu:{both})",
         f"element 4 of a buffer (4 elements of 4 bytes, allocated at allocations.cu:{one})",

@@ -131,7 +131,9 @@ def test_what_is_not_in_rows_cannot_be_quoted(folder: Path, template: str, line:
     assert complaint in said
 
 
-@pytest.mark.parametrize("member", ["ms", "typical_ms", "best.search_ms"])
+@pytest.mark.parametrize(
+    "member", ["ms", "typical_ms", "best.search_ms", "best_each.pull", "first_each.pull"]
+)
 def test_a_time_is_of_one_graph(folder: Path, member: str) -> None:
     rows = [row(1.0), row(9.0, graph="other:directed", graph_checksum="d")]
     write(folder / "rows" / "two.csv", rows)
@@ -140,7 +142,7 @@ def test_a_time_is_of_one_graph(folder: Path, member: str) -> None:
     wanted = "has times on 2 graphs: fix the column graph, as in of(graph='"
     assert f"two.csv, variant=pull {wanted}" in said.stderr
     one = filled(folder, f"{{{{ rows('two.csv').of(graph='other').{member} | number }}}}")
-    assert one.stdout in ("9", "9.9")
+    assert one.stdout in ("9", "9.9"), one.stderr
 
 
 @pytest.mark.parametrize(

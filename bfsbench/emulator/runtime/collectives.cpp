@@ -176,6 +176,7 @@ unsigned active_lanes(CallSite from) {
     if ((warp.present & ~warp.exited & ~warp.asking) == 0) {
         block.release_lanes(index, block.answer_warp(index) & ~(1u << lane));
     } else {
+        if (!block.lanes_ask) block.turns_asked = 0;
         block.lanes_ask = true;
         fiber.waits_at = Wait::warp;
         worker->suspend(fiber);
