@@ -121,8 +121,7 @@ def check(
     if given_names == ["all"]:
         chosen = [variant for variant in chosen if variant.launched]
     for variant in chosen:
-        if not variant.launched:
-            raise UsageError(f"variant {variant.name} has no kernels to check")
+        checks.require_kernels(variant)
     given = {name: axis_language.expand(value) for name, value in _spelt(knobs, chosen, check).items()}
     some = grid is not None or block is not None
     axes = Axes(chosen, [grid] if some else [], [block] if some else [], given)

@@ -20,7 +20,7 @@ from bfsbench.programs.families import DEFAULT
 from bfsbench.programs.families.base import Family
 from bfsbench.rows.point import KnobValue, Point
 from bfsbench.support.errors import UsageError, whole
-from bfsbench.variants import all_variants, family_of, find, require_all
+from bfsbench.variants import every_variant, family_of, find
 from bfsbench.variants.base import PRESETS, Variant
 
 
@@ -331,8 +331,6 @@ def chosen_variants(names: Sequence[str], family: str | None = None) -> list[typ
     unknown name, for a variant of another family, and for a variant that cannot run here. If the names
     contain ``all``, also raises UsageError if a variant cannot be loaded.
     """
-    if "all" in names:
-        require_all()
     named = [find(name) for name in names if name != "all"]
     for variant in named:
         if family is not None and variant.family != family:
@@ -340,7 +338,8 @@ def chosen_variants(names: Sequence[str], family: str | None = None) -> list[typ
         if reason := variant.missing():
             raise UsageError(reason)
     meant = family or (named[0].family if named else DEFAULT)
-    every = [one for one in all_variants().values() if one.family == meant and not one.missing()]
+    loaded = every_variant() if "all" in names else []
+    every = [one for one in loaded if one.family == meant and not one.missing()]
     chosen = [v for name in names for v in (every if name == "all" else [find(name)])]
     return list(dict.fromkeys(chosen))
 

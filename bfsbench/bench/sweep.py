@@ -8,7 +8,7 @@ A :class:`Trial` tests a search on small graphs instead of measuring it.
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -34,7 +34,7 @@ from bfsbench.bench.worker import (
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import GraphName, Progress, load, load_parsed
 from bfsbench.programs import Variant
-from bfsbench.rows.columns import AXES, PROFILE_COLUMNS
+from bfsbench.rows.columns import AXES, COLUMNS, PROFILE_COLUMNS
 from bfsbench.rows.point import Point, row_name
 from bfsbench.rows.provenance import is_outdated, record_run
 from bfsbench.rows.results import LEVELS_SUFFIX, ResultWriter, axes_of
@@ -43,6 +43,9 @@ from bfsbench.support.toolchain import HELPERS, building
 
 if TYPE_CHECKING:
     from bfsbench.rows.reading import KnownRows
+
+_EMPTY = dict.fromkeys(COLUMNS, "")
+"""A result row without values."""
 
 Identity = tuple[str, ...]
 SAME_DEVICE = ("gpu", "compute_capability", "host_cpu")
@@ -117,8 +120,6 @@ class Output:
             return ""
         if is_outdated(row, point):
             return "of older code"
-        if row["status"] != "ok":  # a row that this run has made has no samples then
-            return ""
         samples = row["search_ms_samples"].count(";") + 1
         wants_more = self._most_to_decide > samples and UNDECIDED in row["warnings"]
         return "undecided" if wants_more else ""
@@ -138,7 +139,7 @@ class Output:
         identity = _identity(measured.row)
         if identity in self._rows:
             self._replaced.add(identity)
-        self._rows[identity] = measured.row
+        self._rows[identity] = _EMPTY | measured.row  # the row of a failed point lacks columns
 
     def finish(self, answers: Sequence[Mapping[str, str]]) -> Sequence[Mapping[str, str]]:
         """Drop older rows if the sweep has written newer rows for their configurations. ``answers`` are rows
@@ -157,11 +158,8 @@ class Output:
             self._profiles.read_again()
             self._profiles.keep_only(lambda row: taken.get(_named_today(row)) in (None, row["taken_at"]))
         self._results.read_again()
-
-        def telling(row: Mapping[str, str]) -> tuple[str, ...]:
-            # A sweep of a small graph may replace a row within a second, so taken_at alone is not enough.
-            return tuple(row.get(column, "") for column in ("code", "taken_at", "search_ms_samples"))
-
+        # A sweep of a small graph may replace a row within a second, so taken_at alone is not enough.
+        telling = itemgetter("code", "taken_at", "search_ms_samples")
         written = {name: telling(row) for name, row in latest.items()}
         self._results.keep_only(lambda row: written.get(_identity(row)) in (None, telling(row)))
         return read
@@ -382,22 +380,23 @@ def preview(request: SweepRequest, *, real_sources: bool = False) -> list[Point]
     sources in all other graphs are placeholders. Raises BfsbenchError if the sweep could not run.
     """
     with _started(request) as runner:
-        loaded = {graph.locator: load_parsed(graph) for graph in request.work.graphs if real_sources}
         if request.method.resume and request.path is not None and request.path.exists():
-            return _left(request, request.path, runner, loaded)
-        return request.work.planned(_setting(loaded, runner))
+            return _left(request, request.path, runner, real_sources)
+        loaded = request.work.graphs if real_sources else ()
+        return request.work.planned(_setting(_loaded(loaded), runner))
 
 
-def _left(request: SweepRequest, path: Path, runner: Runner, loaded: Graphs) -> list[Point]:
+def _loaded(graphs: Iterable[GraphName]) -> Graphs:
+    return {graph.locator: load_parsed(graph) for graph in graphs}
+
+
+def _left(request: SweepRequest, path: Path, runner: Runner, load_all: bool) -> list[Point]:
     """Return the points (configurations) that a sweep still has to measure: all points without a row of the
     current code. With ``retry_failed``, failed points are included. The sweep's file is not changed."""
     reading = replace(request.method, retry_failed=False, profile=False)
     with closing(Output(path, reading)) as output:
-        begun = [graph for graph in request.work.graphs if graph.full_name in output.graphs]
-        graphs = {
-            **loaded,
-            **{graph.locator: load_parsed(graph) for graph in begun if graph.locator not in loaded},
-        }
+        begun = (graph for graph in request.work.graphs if load_all or graph.full_name in output.graphs)
+        graphs = _loaded(begun)
         output.check_continuity(graphs, runner.origins())
 
         def known(point: Point) -> Mapping[str, str] | None:

@@ -25,7 +25,7 @@ from bfsbench.bench.options import DEFAULTS, KINDS, OPTIONS, Method
 from bfsbench.reports.table import FORMATS, SUFFIXES, Table, format_of, render, width_of
 from bfsbench.support.errors import UsageError, as_option, spelt
 from bfsbench.support.storage import output
-from bfsbench.variants import add_folder, all_variants, find, look, require_all
+from bfsbench.variants import add_folder, all_variants, every_variant, find, look
 
 if TYPE_CHECKING:
     from bfsbench.bench.plan import SourceChoice
@@ -380,8 +380,7 @@ def variants_of(words: Sequence[str]) -> list[type[Variant]]:
         if Path(word).suffix in (".cu", ".py") and Path(word).is_file():
             raise UsageError(f"{word} is a file: name the folder with the kernel and its declaration")
         if word == "all":
-            require_all()
-            chosen += [variant for variant in all_variants().values() if variant.launched]
+            chosen += [variant for variant in every_variant() if variant.launched]
         else:
             chosen += add_folder(Path(word)) if Path(word).is_dir() else [find(word)]
     return list(dict.fromkeys(chosen))
@@ -522,9 +521,7 @@ def _help_knobs(context: click.Context, _option: click.Parameter, names: str | N
     """
     if names is None or context.resilient_parsing:
         return
-    if names == "all":
-        require_all()
-    chosen = [*all_variants().values()] if names == "all" else [*map(find, names.split(","))]
+    chosen = every_variant() if names == "all" else [*map(find, names.split(","))]
     formatter = context.make_formatter()
     for variant in dict.fromkeys(chosen):
         lines = [

@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import re
 import shlex
 import shutil
@@ -170,9 +169,6 @@ def carry_out(
         _say_how_to_continue("interrupted", request, out)
         raise SystemExit(INTERRUPTED) from None
     except _ReaderGoneError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # at its end, Python flushes the stream
         _say_how_to_continue("the reader of the output has gone", request, out)
         raise SystemExit(INTERRUPTED) from None
 

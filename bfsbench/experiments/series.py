@@ -11,7 +11,7 @@ from bfsbench.bench import axes as axis_language
 from bfsbench.entries.variant import EntryVariant
 from bfsbench.rows.point import knob_values
 from bfsbench.support.errors import UsageError
-from bfsbench.variants import all_variants, find, require_all
+from bfsbench.variants import all_variants, every_variant, find
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,9 +62,8 @@ def variants_of(experiment: Experiment, sweep: Sweep) -> list[type[Variant]]:
     Raises UsageError for an unknown variant, and for a variant that solves another problem than the
     experiment's. For ``all``, also raises UsageError if a variant cannot be loaded.
     """
-    if "all" in sweep.variants:
-        require_all()
-    every = [variant for variant in all_variants().values() if variant.family == experiment.family]
+    loaded = every_variant() if "all" in sweep.variants else all_variants().values()
+    every = [variant for variant in loaded if variant.family == experiment.family]
     found = [
         variant
         for name in sweep.variants

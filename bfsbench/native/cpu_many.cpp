@@ -358,7 +358,7 @@ template <class Offset>
 void by_balls(const Arguments<Offset>& given) {
     std::vector<int64_t> place(given.num_vertices, -1);
     for (int32_t i = 0; i < given.num_sources; ++i) place[given.sources[i]] = i;
-    // By vertex: number of the last pass whose ball contained the vertex.
+    // For each vertex: the number of the last pass that reached the vertex, which is then in the pass's ball.
     std::vector<int32_t> ball(given.num_vertices, -1), queue;
     const int32_t passes = (given.num_sources + given.bits - 1) / given.bits;
     const int64_t share = kBallArcs * given.row_offsets[given.num_vertices] / passes;

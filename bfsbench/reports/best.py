@@ -26,6 +26,7 @@ from bfsbench.reports.rows import (
     configurations,
     fastest,
     kinds,
+    measured_on,
 )
 from bfsbench.reports.table import HEAT_LEGEND, Cell, Table
 from bfsbench.rows.results import read_results
@@ -79,8 +80,7 @@ def best_times(results: Results, levels: pd.DataFrame | None = None, *, brief: b
         drawings = _drawings(frame, kind, brief)
         legend = _meanings(drawings, kind, note_on_recorded)
         notes = () if brief else _notes(frame, kind)
-        devices = " and ".join(dict.fromkeys(map(str, frame["device"])))
-        measured = () if brief or kind.emulated or frame.empty else (f"Measured on {devices}.",)
+        measured = () if brief or kind.emulated or frame.empty else (f"{measured_on(frame)}.",)
         table = Table.of(f"best{kind.suffix}", title, frame, notes, drawings, [*measured, *legend])
         tables.append(replace(table, captioned=measured))
     return tables

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from bfsbench.programs.families import DEFAULT
 from bfsbench.programs.families.base import Family, Figure
 from bfsbench.rows.columns import AXES, SAMPLES
-from bfsbench.support.errors import UsageError, listed
+from bfsbench.support.errors import UsageError, listed, plural
 from bfsbench.variants import find, find_family
 
 if TYPE_CHECKING:
@@ -537,13 +537,18 @@ def without_shared_options(graphs: Sequence[str]) -> tuple[dict[str, str], str]:
     return short, ", ".join(shared)
 
 
+def measured_on(found: pd.DataFrame) -> str:
+    """Returns a phrase that names the devices of the rows, such as ``Measured on NVIDIA H200``."""
+    return f"Measured on {' and '.join(dict.fromkeys(map(str, found['device'])))}"
+
+
 def conditions(found: pd.DataFrame, family: Family) -> str:
     """Returns sentences that say on which devices, from how many sources and on which form of the graphs the
     times in ``found`` were measured. All rows of ``found`` have equally many sources."""
-    said = f"Measured on {' and '.join(dict.fromkeys(map(str, found['device'])))}"
+    said = measured_on(found)
     sources = int(found["sources"].iloc[0])
     if family.from_sources:
-        said += f", from {sources} source{'s' if sources > 1 else ''} of each graph"
+        said += f", from {plural(sources, 'source')} of each graph"
     _, shared = without_shared_options([*dict.fromkeys(found["graph"])])
     return f"{said}. Options with which all graphs were read: {shared}." if shared else f"{said}."
 

@@ -118,6 +118,13 @@ class Found:
         return self.first.shown(f"{self.runs} of {runs} runs{knobs}")
 
 
+def require_kernels(variant: type[Variant]) -> type[KernelProgram]:
+    """Return the variant. Raises UsageError for a variant without kernels."""
+    if not issubclass(variant, KernelProgram):
+        raise UsageError(f"variant {variant.name} has no kernels to check")
+    return variant
+
+
 def check(
     variant: type[Variant], axes: Axes, graphs: Sequence[GraphName], seeds: int, begin: Callable[[], None]
 ) -> Report:
@@ -129,8 +136,7 @@ def check(
     this failure. Raises UsageError for a variant without kernels, for a graph that cannot be loaded, and for
     knobs out of range. Raises UsageError also if the variant accepts none of the graphs.
     """
-    if not issubclass(variant, KernelProgram):
-        raise UsageError(f"variant {variant.name} has no kernels to check")
+    variant = require_kernels(variant)
     ended = Report(variant.name)
 
     def begun() -> None:

@@ -52,6 +52,12 @@ def require_all() -> None:
         raise UsageError(problems[0])
 
 
+def every_variant() -> list[type[Variant]]:
+    """Returns all variant classes, in alphabetical order. Raises UsageError as ``require_all`` does."""
+    require_all()
+    return [*all_variants().values()]
+
+
 def all_families() -> dict[str, Family]:
     """Returns all families by name. A user's family is included if its module could be loaded, and if no
     other family has its name."""
