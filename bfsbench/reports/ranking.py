@@ -108,9 +108,10 @@ def _ranking(kind: Kind) -> Table:
     total = len(found[list(GRAPH)].drop_duplicates())
     names = short_names(found["graph"])
     shown = frame.assign(variant=_marked(frame, found))
-    drawings = [*_overall(shown, names, total), *_by_family(shown, found)]
+    first = frame.loc[frame["family"] == ALL, "variant"].iloc[0]
+    drawings = [*_overall(shown, names, total, first), *_by_family(shown, found)]
     title = f"Ranking over {total} graphs{kind.heading}" if total > 1 else f"Ranking{kind.heading}"
-    notes = _notes(frame, tried, total)
+    notes = _notes(frame, tried, total, first)
     captioned = filter(None, [conditions(found, kind.family), note_on_changes(found)])
     return Table.of(f"ranking{kind.suffix}", title, frame, notes, drawings, captioned=captioned)
 
@@ -282,11 +283,11 @@ def _against(first: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
     return means.apply(np.exp).reset_index()
 
 
-def _notes(frame: pd.DataFrame, tried: pd.DataFrame, total: int) -> Iterator[str]:
+def _notes(frame: pd.DataFrame, tried: pd.DataFrame, total: int, first: str) -> Iterator[str]:
     overall = frame[frame["family"] == ALL]
     yield _NOTE
     yield _NOTE_ON_GRAPHS
-    yield _NOTE_ON_FIRST.format(first=overall["variant"].iloc[0])
+    yield _NOTE_ON_FIRST.format(first=first)
     if (overall["graphs"] < total).any():
         yield _NOTE_ON_MISSING
     if overall["failed_graphs"].any():
@@ -297,12 +298,12 @@ def _notes(frame: pd.DataFrame, tried: pd.DataFrame, total: int) -> Iterator[str
         yield _NOTE_ON_ABSENT.format(names=", ".join(absent))
 
 
-def _overall(frame: pd.DataFrame, names: dict[str, str], total: int) -> Iterator[Table]:
+def _overall(frame: pd.DataFrame, names: dict[str, str], total: int, first: str) -> Iterator[Table]:
     """Yields the first tables of the text layout, which rank the searches over all graphs, one search per
     line.
 
-    Searches that lack times on some graphs have a table of their own. ``total`` is the number of graphs, and
-    ``names`` maps the names of graphs to short names.
+    Searches that lack times on some graphs have a table of their own. ``total`` is the number of graphs.
+    ``names`` maps the names of graphs to short names. ``first`` is the name of the best search.
     """
     overall = frame[frame["family"] == ALL].astype({"best_percent": "int64"})
     where = ["device"] if overall.groupby("backend")["device"].nunique().max() > 1 else []
@@ -311,8 +312,8 @@ def _overall(frame: pd.DataFrame, names: dict[str, str], total: int) -> Iterator
     overall["failed_graphs"] = failed.where(failed > 0)
     shown = [name for name in _COLUMNS if overall[name].notna().any()]
     lacking = overall["graphs"] < total
-    first = f"x {overall['variant'].iloc[0]}"
-    headings = {"times_first": first, "median_times_first": f"{first} typical", "failed_graphs": "failed"}
+    ratio = f"x {first}"
+    headings = {"times_first": ratio, "median_times_first": f"{ratio} typical", "failed_graphs": "failed"}
     overall = overall[["variant", *where, *shown]].rename(columns=headings)
     if not lacking.all():
         whole = overall[~lacking].drop(columns=["graphs", "failed"], errors="ignore")

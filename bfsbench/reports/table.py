@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -412,12 +412,22 @@ def _latex(table: Table) -> Iterable[str]:
             # A long name of a graph may be broken after a comma or a colon.
             breakable = re.sub(r"(?<=[,:])(?=\S)", r"\\allowbreak{}", _for_latex(caption))
             above = f"\\caption{{{breakable}}}\n\\label{{tab:{mark}}}"
-            yield "\n".join(["\\begin{table}", "\\centering", above, part, "\\end{table}\n"])
+            # In a document of two columns, table* is as wide as the page. Otherwise it is a usual table.
+            float_ = "table*" if part.is_wide else "table"
+            lines = [f"\\begin{{{float_}}}", "\\centering", above, part.text, f"\\end{{{float_}}}\n"]
+            yield "\n".join(lines)
             if next(floats) % _LATEX_FLOATS == 0:
                 yield "\\clearpage\n"
 
 
-def _latex_parts(table: Table) -> Iterator[str]:
+class _Tabular(NamedTuple):
+    """A table in LaTeX. ``is_wide`` says that it is wider than a column of a page with two columns."""
+
+    text: str
+    is_wide: bool
+
+
+def _latex_parts(table: Table) -> Iterator[_Tabular]:
     """Yields tables as LaTeX's ``tabular``, each of which fits on a page. Together they have all cells of
     ``table``.
 
@@ -435,7 +445,8 @@ def _latex_parts(table: Table) -> Iterator[str]:
         cells = [[_wrapped(*each, _BREAK.split) for each in zip(line, rooms, strict=True)] for line in cells]
         heads = [_wrapped(*each, _HEADING_BREAK.split) for each in zip(heads, rooms, strict=True)]
     size = ["\\scriptsize", "\\setlength{\\tabcolsep}{3pt}"] if small else []
-    groups = _parts(_widths([heads, *cells]), _SMALL_LETTERS if small else _LETTERS)
+    widths, room = _widths([heads, *cells]), _SMALL_LETTERS if small else _LETTERS
+    groups = _parts(widths, room)
     for begin in range(0, len(cells), _LATEX_ROWS):
         rows = cells[begin : begin + _LATEX_ROWS]
         for places in groups:
@@ -443,7 +454,9 @@ def _latex_parts(table: Table) -> Iterator[str]:
             body = [_latex_line(_stacked(line[place], sides[place]) for place in places) for line in rows]
             columns = "".join(sides[place] for place in places)
             ruled = ["\\toprule", head, "\\midrule", *body, "\\bottomrule"]
-            yield "\n".join([*size, f"\\begin{{tabular}}{{{columns}}}", *ruled, "\\end{tabular}"])
+            lines = [*size, f"\\begin{{tabular}}{{{columns}}}", *ruled, "\\end{tabular}"]
+            is_wide = 2 * _total([widths[place] for place in places]) > room
+            yield _Tabular("\n".join(lines), is_wide)
 
 
 def _stacked(cell: str, side: str) -> str:

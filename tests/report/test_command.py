@@ -409,6 +409,9 @@ def test_times_of_a_search_that_this_project_changed_are_marked(changed: Path, t
     assert data["matrix"]["rows"][1] == {"variant": "merrill", "a": 2.0, "b": 2.0, "geometric mean": 2.0}
     assert report(changed, "--plot", "bars", "--out", tmp_path / "bars.svg").exit_code == 0
     assert re.findall(r"<!-- (merrill.*) -->", (tmp_path / "bars.svg").read_text()) == ["merrill†"]
+    page = report(changed, "--format", "html").stdout
+    assert re.findall(r'"changed": ?(\w+)', page) == ["false", "false", "true", "false"]
+    assert "† marks results of merrill with ATOMIC_CLAIM=1." in page
 
 
 def test_searches_can_be_shown_as_published(changed: Path, tmp_path: Path) -> None:

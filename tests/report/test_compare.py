@@ -251,10 +251,13 @@ def test_two_searches_of_one_file(tmp_path: Path) -> None:
         steady(1.0, graph="a", variant="pull", source="1", block="64"),
         emulated_row(variant="emulated"),
     ]
+    for other in rows[:4]:  # as if an entry had measured them
+        other |= {"program": "theirs 1.0", "clock": "ours", "covers": "initialisation=yes"}
     path = write(tmp_path / "rows.csv", rows)
     result = run(path, "--searches", "push", "pull")
     assert result.exit_code == 1
     told = " ".join(result.stdout.split())
+    assert "push is a program by other authors (theirs 1.0)" in told and "pull is" not in told
     assert "Over 4 graphs: geometric mean 0.500 of the graphs' ratios" in told
     assert "B takes less time on 3 graphs, and more time on 1." in told
     points = json.loads(run(path, "--searches", "push", "pull", "--format", "json").stdout)["points"]["rows"]

@@ -144,7 +144,7 @@ def test_latex_labels_its_tables_and_splits_what_no_page_holds() -> None:
     names = [f"graph(n={i},seed=1)" for i in range(20)]
     wide = Table("", "a graph (n=1)", ("variant", *names), [(f"v{i}", *range(20)) for i in range(60)])
     text = render([table(drawings=(wide,))], "latex")
-    parts = text.split("\\begin{table}\n")[1:]
+    parts = text.split("\\begin{table*}\n")[1:]  # wider than one of two columns
     labels = re.findall(r"\\label\{tab:([a-z-]*a-graph-n-1)(?:-(\d+))?\}", text)
     assert [number for _, number in labels] == ["", *map(str, range(2, len(parts) + 1))]
     assert f"(part 2 of {len(parts)})" in parts[1]
@@ -153,6 +153,7 @@ def test_latex_labels_its_tables_and_splits_what_no_page_holds() -> None:
     assert [cell for line in of_v0 for cell in re.findall(r"\d+", line)[1:]] == [*map(str, range(20))]
     assert max(len(re.findall(r"^v\d", part, re.MULTILINE)) for part in parts) == 40
     narrow = render([table(("a", 1.0, 2.0))], "latex")
+    assert "\\begin{table}\n" in narrow and "table*" not in narrow
     assert "\\label{tab:times}" in narrow and "part" not in narrow and "scriptsize" not in narrow
 
 

@@ -76,6 +76,7 @@ def test_the_picture_has_a_line_per_search_and_a_ring_per_change(tmp_path: Path)
     assert [line.get_label() for line in axis.lines] == ["luo", "pull"]
     assert [len(one.get_offsets()) for one in axis.collections] == [1, 0]
     assert [label.get_text() for label in axis.get_xticklabels()] == [commit[:7] for commit in COMMITS]
+    assert "ring: the time changed" in picture.caption
 
 
 def test_the_option_makes_the_table_or_the_picture(tmp_path: Path) -> None:

@@ -217,6 +217,12 @@ def test_the_colours_of_a_heat_map_end_at_its_worst_cell(tmp_path: Path) -> None
         assert picture.figure.axes[0].images[0].get_clim() == (1.0, end)
 
 
+def test_heat_maps_name_the_devices_of_kernels_alone(tmp_path: Path) -> None:
+    kernels = [row(1.0, grid=grid, block=block) for grid in (8, 16) for block in (64, 128)]
+    (picture,) = draw("heatmap", frame(tmp_path, [*kernels, host_row(host_cpu="Slow CPU")]))
+    assert "H200" in picture.caption and "Slow CPU" not in picture.caption
+
+
 def test_cells_of_heat_maps_hold_the_times(tmp_path: Path) -> None:
     rows = [row(3.0, block=64), row(2.0), row(8.0, grid=16), failed_row(grid=16, block=64)]
     (picture,) = draw("heatmap", frame(tmp_path, rows))

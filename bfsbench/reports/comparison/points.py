@@ -145,6 +145,10 @@ def _commit_called(wanted: str, side: Side) -> str:
     raise UsageError(f"commit '{wanted}' {problem} in {side.name}: there are {told}")
 
 
+SEARCHED = "searched"
+"""Column with the variant's name, in rows whose column ``variant`` has the names of two searches."""
+
+
 def of_searches(side: Side, first: str, second: str) -> tuple[Side, Side]:
     """Returns two sides: the rows of the search ``first``, and the rows of the search ``second``. A search is
     a variant. On each graph, a side has only the search's configuration with times from the most sources. If
@@ -152,7 +156,8 @@ def of_searches(side: Side, first: str, second: str) -> tuple[Side, Side]:
     of ``search_ms``).
 
     The columns in which two searches always differ are made equal, so that rows of one graph and one source
-    form a pair. Raises UsageError if a search has no rows with times.
+    form a pair. The column ``SEARCHED`` then has the name of the variant. Raises UsageError if a search has
+    no rows with times.
     """
     aliases = {alias: variant.name for variant in all_variants().values() for alias in variant.aliases}
     names = aliases | {row["variant"]: row["variant"] for row in side.rows}
@@ -172,7 +177,7 @@ def of_searches(side: Side, first: str, second: str) -> tuple[Side, Side]:
     backends = {row["backend"] for rows in sides for row in rows}
     backend = backends.pop() if len(backends) == 1 else "host"
     equal = {"variant": f"{second} / {first}", "backend": backend, "grid": "", "block": "", "knobs": ""}
-    a, b = ([{**row, **equal} for row in rows] for rows in sides)
+    a, b = ([{**row, **equal, SEARCHED: row["variant"]} for row in rows] for rows in sides)
     return Side(f"{first} in {side.name}", a), Side(f"{second} in {side.name}", b)
 
 

@@ -20,6 +20,7 @@ from bfsbench.reports.comparison.points import (
     GAINED,
     LOST,
     MACHINE,
+    SEARCHED,
     SLOWER,
     UNDECIDED,
     VERDICTS,
@@ -159,7 +160,8 @@ def _notes(found: Comparison) -> Iterator[str]:
         yield f"Both sides measured the same code at {found.num_same_code} of {len(found.points)} points."
     if found.num_emulated:
         yield f"No times to compare: {plural(found.num_emulated, 'row')} of emulated kernels (backend cpu)."
-    yield from footnotes_of(pd.DataFrame([*found.a.rows, *found.b.rows]))
+    rows = [{**row, "variant": row.get(SEARCHED, row["variant"])} for row in (*found.a.rows, *found.b.rows)]
+    yield from footnotes_of(pd.DataFrame(rows))
     yield from (f"Warning: {line}." for line in (*found.differences, *found.warnings))
 
 

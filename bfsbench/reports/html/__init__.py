@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 from bfsbench import __version__
 from bfsbench.reports import TABLES, warnings
 from bfsbench.reports.best import COUNTS, RECORDED, best_times, grid_order
+from bfsbench.reports.changes import changed_knobs, note_on_changes
 from bfsbench.reports.measured import TimedRows, ratios, search_names
 from bfsbench.reports.plots.profile import of_fastest_launch
 from bfsbench.reports.provenance import footnotes_of, origin_numbers, with_footnotes
@@ -221,7 +222,7 @@ def searches(measured: TimedRows) -> dict[str, Any]:
         "emulated": measured.emulated,
         "statistic": STATISTIC,
         "typical": TYPICAL,
-        "notes": footnotes_of(measured.rows),
+        "notes": [*footnotes_of(measured.rows), *filter(None, [note_on_changes(timed)])],
         "graphs": graphs,
         "searches": made,
     }
@@ -274,6 +275,7 @@ def _cells(
         tried = frame[places].drop_duplicates()
         cells |= dict.fromkeys(zip(tried["title"], tried["label"], strict=True), text)
     frame = pd.concat([compared, timed.assign(ratio=math.nan)]).drop_duplicates(places)
+    frame = frame.assign(changes=changed_knobs(frame))
     for row in frame.astype({"block": "float64"}).to_dict("records"):
         cells[row["title"], row["label"]] = {
             "ms": float(row["search_ms"]),
@@ -282,6 +284,7 @@ def _cells(
             "sources": int(row["sources"]),
             "variant": with_aliases(row["variant"]),
             "block": None if math.isnan(row["block"]) else int(row["block"]),
+            "changed": bool(row["changes"]),
             **{name: row[name] for name in ("graph", "backend", "device", "grid", "knobs")},
         }
     return cells

@@ -96,7 +96,7 @@ class Matrix {
     const found = search.cells[graph.place];
     if (!found) return element("td", { title: "not run" });
     const timed = isTimed(found);
-    const cell = element("td", { tabIndex: -1 }, timed ? times(found.ratio) || `${measured(found.ms)} ms` : found);
+    const cell = element("td", { tabIndex: -1 }, timed ? (times(found.ratio) || `${measured(found.ms)} ms`) + (found.changed ? "†" : "") : found);
     if (!timed) cell.className = "failed";
     else if (found.ratio) shade(cell, found.ratio, MATRIX_DARKEST);
     const reason = found === "failed" ? "no time, see Failures" : "no time from all sources: not compared";

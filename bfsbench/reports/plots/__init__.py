@@ -127,7 +127,8 @@ def _drawn(kind: str, measured: TimedRows, titled: bool, options: dict[str, Any]
     title of a picture becomes its caption."""
     for picture in PLOTS[kind](measured, **options):
         title = picture.figure.get_suptitle()
-        devices = ", ".join(device for device in measured.devices if device not in title)
+        known = picture.devices or measured.devices
+        devices = ", ".join(device for device in known if device not in title)
         shared = measured.shared_options
         if measured.emulated:
             mark_emulated(picture.figure)

@@ -158,10 +158,12 @@ def histories(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     searches = list(dict.fromkeys(found["variant"]))
     names = short_names(found["graph"])
     for page, graphs in pages(list(names), ROWS * side_by_side(_PANEL[0])):
-        figure, axes = panels(heading, len(graphs), size=_PANEL, about=[measured.quantity])
+        drawn = found[found["graph"].isin(graphs)]
+        rings = ["ring: the time changed"] if drawn["verdict"].isin(CHANGES).any() else []
+        figure, axes = panels(heading, len(graphs), size=_PANEL, about=[measured.quantity, *rings])
         for axis, graph in zip(axes, graphs, strict=True):
             axis.set_title(wrapped(names[graph]))
-            _history(axis, found[found["graph"] == graph], searches)
+            _history(axis, drawn[drawn["graph"] == graph], searches)
         legend_of_all(figure)
         yield Picture(file_name(f"history{measured.suffix}", page), heading, figure)
 

@@ -78,7 +78,8 @@ def heat_maps(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
             tried = kernels[(kernels["title"] == graph) & kernels["label"].isin(labels)]
             drawn = _figure(heading, about, labels, chosen, tried)
             name = f"{heading}: {', '.join(about)}"
-            yield Picture(file_name(f"heatmap{measured.suffix}", graph, page), name, drawn)
+            devices = tuple(chosen["device"].unique())
+            yield Picture(file_name(f"heatmap{measured.suffix}", graph, page), name, drawn, devices=devices)
 
 
 def _map_inches(tried: pd.DataFrame) -> tuple[float, float]:
