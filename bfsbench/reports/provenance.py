@@ -320,16 +320,16 @@ def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
                     counts[1].add(own)
     if not found:
         return ""
-    there = "Earlier tables on this page show different times for some searches of this table, because"
+    sentences = [" Earlier tables on this page have different times for some searches of this table."]
     if len(found) > _MOST_NAMED:
         names = [name for name in _DIFFERENCES if any(name in differs for differs in found.values())]
-        respects = f", which differ in {_enumerated(names)}" if names else ""
-        return f" {there} the earlier tables use rows from {len(found)} other files{respects}."
-    files = []
+        respects = f", whose rows differ in {_enumerated(names)}" if names else ""
+        return f"{sentences[0]} The earlier tables use {len(found)} other files{respects}."
     for file, differs in sorted(found.items()):
         respects = _enumerated([_instead(name, *differs[name]) for name in _DIFFERENCES if name in differs])
-        files.append(f"`{file.split('/')[-1]}` ({respects or 'measured in another run'})")
-    return f" {there} the earlier tables use rows from {_enumerated(files)}."
+        what = f"have {respects}" if respects else "were measured in another run"
+        sentences.append(f"The rows of `{file.split('/')[-1]}` {what}.")
+    return " ".join(sentences)
 
 
 def _differences(there: pd.DataFrame, here: pd.DataFrame) -> Iterable[tuple[str, int, int]]:

@@ -290,7 +290,7 @@ def test_the_tables_of_the_results_say_what_waits_for_a_gpu_and_name_their_comma
     assert goals == "graph,goal_ms,aim_ms", "targets; times come from rows"
 
 
-OTHER = " Earlier tables on this page show different times for some searches of this table, because "
+OTHER = " Earlier tables on this page have different times for some searches of this table. "
 
 
 def test_a_table_says_how_rows_of_earlier_tables_differ(folder: Path) -> None:
@@ -301,12 +301,14 @@ def test_a_table_says_how_rows_of_earlier_tables_differ(folder: Path) -> None:
     text = filled(folder, "".join(TABLE % f"{name}.csv" for name in ("a", "once", "cold", "again"))).stdout
     first, *others = (line for line in text.splitlines() if line.startswith(ORIGIN))
     assert OTHER not in first
+    of = "The rows of"
     assert [line.partition(OTHER)[2] for line in others] == [
-        "the earlier tables use rows from `a.csv` (3 sources instead of 1 and 2 settings instead of 1).",
-        "the earlier tables use rows from `a.csv` (3 sources instead of 1, 2 settings instead of 1, another "
-        "method and other code) and `once.csv` (another method and other code).",
-        "the earlier tables use rows from `a.csv` (3 sources instead of 1 and 2 settings instead of 1), "
-        "`cold.csv` (another method and other code) and `once.csv` (measured in another run).",
+        f"{of} `a.csv` have 3 sources instead of 1 and 2 settings instead of 1.",
+        f"{of} `a.csv` have 3 sources instead of 1, 2 settings instead of 1, another method and other code. "
+        f"{of} `once.csv` have another method and other code.",
+        f"{of} `a.csv` have 3 sources instead of 1 and 2 settings instead of 1. "
+        f"{of} `cold.csv` have another method and other code. "
+        f"{of} `once.csv` were measured in another run.",
     ]
 
 
@@ -315,7 +317,7 @@ def test_files_of_many_earlier_tables_are_counted_with_what_differs(folder: Path
     for place, name in enumerate(names):
         write(folder / "rows" / f"{name}.csv", [row(5.0, block=32 * (place + 1))])
     text = filled(folder, "".join(TABLE % f"{name}.csv" for name in names)).stdout
-    assert text.rstrip().splitlines()[-3].endswith("rows from 5 other files, which differ in settings.")
+    assert text.rstrip().splitlines()[-3].endswith("use 5 other files, whose rows differ in settings.")
 
 
 BESIDE = """
