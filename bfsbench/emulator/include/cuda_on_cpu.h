@@ -59,8 +59,8 @@
 
 #include "emu/c_library.h"
 
-// CUDA sources test the macros below. The definitions stand at the end of the file, after all #include lines,
-// because headers of the C++ library must not see these macros.
+// CUDA sources test the macros below. They are defined after all #include lines, because headers of the C++
+// library must not see them.
 #define __CUDACC__ 1
 #ifdef EMU_PROGRAM
 #define __CUDACC_VER_MAJOR__ 12

@@ -1,5 +1,5 @@
-// Replaces the C library's assert.h. In kernels, assert stays the macro of the emulator, whose message names
-// the kernel and the thread. Other code gets the assert of the C library.
+// Replaces the C library's assert.h. In .cu files, assert remains the emulator's macro, whose message names
+// the kernel and the thread. In all other files, assert is the C library's macro.
 #ifdef __CUDACC__
 #pragma once
 #else

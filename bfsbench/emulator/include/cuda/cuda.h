@@ -1,5 +1,5 @@
-// Replaces CUDA's own cuda.h. It declares the runtime API for .cpp files that the emulator compiles.
-// In .cu files it declares nothing, because cuda_on_cpu.h already declares all of CUDA.
+// Replaces CUDA's own cuda.h. For .cpp files that the emulator compiles, this file declares the runtime API.
+// For .cu files it declares nothing, because cuda_on_cpu.h has already declared all of CUDA.
 #pragma once
 #if defined(EMU_PROGRAM) && !defined(__CUDACC__)
 #include "emu/qualifiers.h"

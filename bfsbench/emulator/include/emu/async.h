@@ -66,8 +66,8 @@ class barrier {
 
 enum class pipeline_role { producer, consumer };
 
-// For each stage of a pipeline, a barrier for produced data and a barrier for consumed data. Each use of a
-// stage is one phase of both barriers.
+// The barriers of a pipeline. Each stage has one barrier for produced data and one barrier for consumed data.
+// Each use of a stage is one phase of its two barriers.
 template <thread_scope kScope, unsigned kStages>
 struct pipeline_shared_state {
     barrier<kScope> produced[kStages], consumed[kStages];
@@ -137,8 +137,8 @@ pipeline<kScope> make_pipeline(const Group& group, pipeline_shared_state<kScope,
 template <unsigned kPrior, thread_scope kScope>
 void pipeline_consumer_wait_prior(pipeline<kScope>& pipe) { pipe.consumer_wait(); }
 
-// Copies `bytes` bytes at once. So the last argument, the barrier or pipeline at which threads later wait for
-// the copy, is not needed.
+// Copies `bytes` bytes before it returns. The function therefore ignores its last argument, the barrier or
+// pipeline at which threads later wait for the copy.
 template <class Size, class Sync>
 void memcpy_async(void* to, const void* from, Size bytes, Sync&) { emu::copy_part(to, from, bytes, 0, 1); }
 template <class Group, class Size, class Sync>

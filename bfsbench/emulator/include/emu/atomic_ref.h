@@ -139,7 +139,7 @@ class atomic : public atomic_operations<T, kScope, atomic<T, kScope>> {
     mutable T word_;
 };
 
-// As in NVIDIA's headers, the namespace cuda::std also has the memory orders, and atomic variables with
+// As in NVIDIA's headers, the namespace cuda::std also contains the memory orders. Its atomic variables have
 // system scope.
 namespace std {
 using ::cuda::memory_order;

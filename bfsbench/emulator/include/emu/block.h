@@ -1,7 +1,7 @@
 // Barriers of blocks, clusters and grids, and access to the shared memory of a cluster. The parameter `from`
-// of a barrier function is the source line of the call. CUDA does not allow threads of a block to wait at
-// different __syncthreads calls at one time. If they do, the emulator's error message names the lines of two
-// of these calls.
+// of a barrier function is the source line of the call. In CUDA, the threads of a block must not wait at
+// different __syncthreads calls at the same time. If they do, the emulator's error message names the source
+// lines of two of these calls.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Votes {
 EMU_API Votes block_barrier(bool predicate, CallSite from, const void* site);
 
 EMU_API void grid_barrier(CallSite from);
-// Returns whether the kernel may wait for the whole grid.
+// Returns whether the launch is cooperative. Only then may the kernel wait at a barrier of the whole grid.
 EMU_API bool has_grid_barrier();
 
 EMU_API void cluster_arrive();

@@ -1,7 +1,6 @@
-// Replacements for functions of the C library, such as memcpy, for kernels whose memory accesses are
-// recorded. The C library itself records no accesses, because it is not compiled for this. So the
-// replacements record them. cuda_on_cpu.h includes c_library.h last, because the emulator's own functions
-// must call the C library.
+// Replacements for functions of the C library, such as memcpy. Kernels use them if their memory accesses are
+// recorded. The replacements record the accesses, which the C library's own functions do not. cuda_on_cpu.h
+// includes c_library.h last, because the emulator's own functions must call the C library.
 #pragma once
 
 #ifdef EMU_WATCH
@@ -29,13 +28,15 @@ EMU_INNER inline void* emu_malloc(size_t bytes) { return emu::current ? emu::dev
 EMU_INNER inline void emu_free(void* place) {
     if (!emu::device_free(place) && !emu::shared_free(place)) free(place);
 }
-// Frees memory for operator delete. The memory may come from a kernel's allocation, or from the runtime
-// library's own allocation.
+// Implements operator delete. The memory may have been allocated by a kernel, or by the emulator's runtime
+// library for itself.
 EMU_INNER inline void emu_delete(void* place) {
     if (!emu::device_free(place)) free(place);
 }
-// Returns whether a kernel is running and the program's own code has made this call of operator new. Calls from the
-// runtime library do not count: it allocates its own memory while a kernel runs.
+// The first byte and the end of the program's own code. The linker defines these two symbols.
+// is_called_by_kernel() returns whether a kernel is running and the program's own code has called operator
+// new. It returns false for calls from the runtime library, which allocates its own memory while a kernel
+// runs.
 extern "C" char __executable_start, etext;
 EMU_INNER inline bool is_called_by_kernel(const void* site) {
     return emu::current && site >= &__executable_start && site < &etext;

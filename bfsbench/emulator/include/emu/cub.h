@@ -55,7 +55,8 @@ struct Equality {
 struct Inequality {
     template <class A, class B> bool operator()(const A& a, const B& b) const { return !(a == b); }
 };
-// Returns the pair with the larger value. If both values are equal, returns the pair with the smaller key.
+// Returns the pair with the larger value of two key-value pairs. If the values are equal, returns the pair
+// with the smaller key.
 struct ArgMax {
     template <class T> T operator()(const T& a, const T& b) const {
         return a.value < b.value || (a.value == b.value && b.key < a.key) ? b : a;
@@ -172,8 +173,9 @@ class Collective {
         for (int i = 1, end = std::min(valid, present()); i < end; ++i) value = op(value, storage_[i]);
         return value;
     }
-    // Combines the values of all threads with lower ranks. If `has_first` is true, first(total) comes before
-    // these values. Returns the result, which is first(total) for rank 0.
+    // Returns the combined values of all threads with lower ranks. If `has_first` is true, first(total)
+    // precedes these values, where `total` is the combination of all threads' values. The thread with rank 0
+    // gets first(total).
     template <class Op, class First>
     T before(T value, Op op, T& total, First first, bool has_first) {
         storage_[rank()] = value;
@@ -512,7 +514,7 @@ struct DeviceRadixSort {
     }
 };
 
-// Iterators whose element i is `at(i)` of the derived class.
+// Base class of iterators. Element i of an iterator is at(i), a member function of the derived class `Self`.
 template <class Self, class T>
 struct Indexed {
     using value_type = T;

@@ -59,8 +59,8 @@ class lane_group {
     unsigned match_any(T value, emu::CallSite from = EMU_HERE) const {
         return by_rank(lanes_with(value, from));
     }
-    // Returns the lanes of this group that pass the calling lane's value, with one bit for each lane. CUDA
-    // has no such function.
+    // Returns a mask of the lanes in this group that pass the same value as the calling lane. Each bit of the
+    // mask is one lane of the warp. CUDA has no such function.
     template <class T>
     unsigned lanes_with(T value, emu::CallSite from) const {
         return __match_any_sync(mask_, value, from);
@@ -77,7 +77,8 @@ class lane_group {
         for (; rank; --rank) lanes &= lanes - 1;
         return __ffs(static_cast<int>(lanes)) - 1;
     }
-    // Converts a mask with one bit for each lane to a mask with one bit for each member, by rank.
+    // Converts a mask of lanes to a mask of members: bit r of the result is the bit of the lane whose rank in
+    // the group is r.
     unsigned by_rank(unsigned lanes) const {
         if (is_contiguous()) return lanes >> lane_of(0);
         unsigned members = 0, rank = 0;

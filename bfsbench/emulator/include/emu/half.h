@@ -64,8 +64,8 @@ struct IsPair<T, std::void_t<typename T::One>> : std::true_type {};
 #define EMU_ANY_SMALL template <class H, std::enable_if_t<emu::IsSmall<H>::value, int> = 0>
 #define EMU_ANY_PAIR template <class P, std::enable_if_t<emu::IsPair<P>::value, int> = 0>
 
-// EMU_OF_ONE defines two functions: one for a single 16-bit number, and one for a pair, which treats each
-// element of the pair.
+// EMU_OF_ONE defines two functions: one for a single 16-bit number, and one that computes the formula for
+// each element of a pair.
 #define EMU_OF_ONE(name, formula)                                              \
     EMU_ANY_SMALL inline H h##name(H a) {                   \
         float x = a;                                                           \

@@ -12,8 +12,8 @@
 
 namespace emu {
 
-// The range of one __shared__ variable, in bytes. Its offset counts from the start of the kernel's shared
-// variables, or from the start of the device functions' shared variables.
+// The range of bytes of one __shared__ variable. Kernels and device functions have separate shared variables.
+// The offsets count from the first shared variable of the kernel, or of the device functions.
 struct Extent {
     size_t begin, end;
     const char* name;  // null if the variable has no name in the source
@@ -22,7 +22,8 @@ struct Extent {
 
 // Describes one __global__ function. The translator generates one Kernel object per kernel. A separate
 // object, device_functions, describes the shared variables of all other functions. The constructor is
-// constexpr, so a Kernel is ready before any static initialiser reserves room for a shared variable.
+// constexpr. So every Kernel object is initialised before the initialisers of static variables call
+// reserve_shared().
 struct Kernel {
     const char* name;
     // The object that describes the shared variables of the module's device functions. The pointer is null in
@@ -122,8 +123,8 @@ constexpr bool kPassedByAddress =
     (std::is_move_constructible_v<T> && !std::is_trivially_move_constructible_v<T>) ||
     (!std::is_copy_constructible_v<T> && !std::is_move_constructible_v<T>);
 
-// The bytes of an argument for one CUDA thread. On a GPU, the host copies an argument once per launch, and
-// each thread gets these bytes. So threads run neither the copy constructor nor the destructor of the class.
+// A copy of the bytes of a kernel argument, for one CUDA thread. As on a GPU, no thread runs the copy
+// constructor or the destructor of the argument's class.
 template <class T>
 class Bytes {
   public:

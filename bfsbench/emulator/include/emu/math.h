@@ -95,10 +95,10 @@ EMU_ROUNDED(d, double, sqrt, fma)
 #undef EMU_ROUNDED
 
 namespace emu {
-// The functions rest_of_sum() to rest_of_root() compare an exact result with the rounded result `r`. They
-// return a number with the sign of the exact result minus `r`. For operands of type float, the calculation in
-// double is exact. For operands of type double, it has no error unless a number underflows. They return 0 for
-// operands that are not finite, because the result is then exact.
+// The functions rest_of_sum(), rest_of_product(), rest_of_quotient() and rest_of_root() compare an exact
+// result with its rounded value `r`. They return a number with the sign of the exact result minus `r`. For
+// operands of type float, this number is exact. For operands of type double, it is exact unless a number
+// underflows. If an operand is not finite, the functions return 0, because `r` is then exact.
 inline bool both_finite(double a, double b) { return std::isfinite(a) && std::isfinite(b); }
 inline double rest_of_sum(double a, double b, double r) {
     if (!both_finite(a, b)) return 0;
@@ -163,7 +163,8 @@ EMU_CONVERSION(double, double, uint, unsigned)
 EMU_CONVERSION(double, double, ll, long long)
 EMU_CONVERSION(double, double, ull, unsigned long long)
 #undef EMU_CONVERSION
-// A long double can represent each integer of these types, and each number of type double, exactly.
+// EMU_NEAREST defines conversions from `From` to `To`. They compute the rounding error in long double, which
+// represents each integer and each number of type double exactly.
 #define EMU_NEAREST(from, From, to, To)                                                                                     \
     inline To __##from##2##to##_rn(From x) { return static_cast<To>(x); }                                                   \
     EMU_DIRECTED(from, From, to, To, rd, true, false)                                                                       \

@@ -19,7 +19,8 @@ enum {
     __NV_THREAD_SCOPE_SYSTEM,
 };
 
-// Reports an atomic access to the race detector, which knows no scope between the block and the device.
+// Reports an atomic access to the race detector. The race detector has no cluster scope, so cluster scope
+// becomes device scope.
 #define EMU_NOTE(address, act)                                                                            \
     emu::note_ordered(address, sizeof *(address), emu::Act::act,                                          \
                       scope <= __NV_THREAD_SCOPE_BLOCK ? emu::Scope::block : emu::Scope::device,          \
@@ -61,7 +62,8 @@ EMU_OWN inline T __nv_atomic_exchange_n(T* address, emu::Value<T> value, int ord
     return emu::atomic_exchange(address, value);
 }
 
-// Defines __nv_atomic_fetch_NAME, and __nv_atomic_NAME, which returns nothing.
+// EMU_NV_UPDATE defines two functions: __nv_atomic_fetch_NAME returns the old value, and __nv_atomic_NAME
+// returns nothing.
 #define EMU_NV_UPDATE(name)                                                                               \
     template <class T>                                                                                    \
     EMU_OWN inline T __nv_atomic_fetch_##name(T* address, emu::Value<T> value, int order,                 \

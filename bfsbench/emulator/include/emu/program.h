@@ -1,8 +1,8 @@
-// Kernel launches in programs that also contain host code. The translator turns
-// `kernel<<<shape>>>(arguments)` into the creation of a Configured object and an ordinary call of the
-// function `kernel`. It also inserts a first statement into the kernel's body. If a Configured object exists,
-// this statement launches the kernel and returns. So the C++ compiler itself converts arguments, deduces
-// template arguments and follows pointers to kernels.
+// Launches kernels in programs that also contain host code. The translator turns
+// `kernel<<<shape>>>(arguments)` into two steps: the creation of a Configured object, and an ordinary call of
+// the function `kernel`. The translator also inserts a first statement into the kernel's body. If a
+// Configured object exists, this statement launches the kernel and returns. So the C++ compiler itself
+// converts arguments, deduces template arguments and follows pointers to kernels.
 #pragma once
 
 #include "kernel.h"
@@ -41,8 +41,8 @@ struct KernelOf {
 template <class Tag>
 Kernel KernelOf<Tag>::value("", &device_functions);
 
-// Removes __restrict__ from the type of a parameter. In C++ the type of a function does not contain the
-// __restrict__ of its parameters, so the two types are then equal.
+// Removes __restrict__ from the type T of a kernel parameter. The type of a function in C++ does not contain
+// the __restrict__ of its parameters. With plain_t, a list of parameter types matches the function's type.
 template <class T>
 struct Plain {
     using type = T;
@@ -88,9 +88,9 @@ EMU_API void* device_malloc(size_t bytes);
 EMU_API bool device_free(void* place);
 // Frees memory that host and device share (managed memory). Returns false if `place` is not managed memory.
 EMU_API bool shared_free(void* place);
-// From now on, races between streams and the host, and accesses of the host to buffers of the device, are not
-// reported. Programs with thrust call this function, because the host itself runs thrust's kernels. Their
-// accesses would count as accesses of the host. Returns true.
+// Turns off two kinds of reports: races between streams and the host, and accesses of the host to device
+// buffers. Programs that include Thrust call this function, because the host itself runs Thrust's kernels.
+// The emulator would report the accesses of these kernels as accesses of the host. Returns true.
 EMU_API bool forget_host_accesses();
 
 // is_in_shared_memory() returns whether an address is in the shared memory of the running block.
@@ -125,8 +125,8 @@ class DynamicSharedAtFileScope {
     template <class Index> T& operator[](Index index) const { return dynamic_shared<T>()[index]; }
 };
 
-// Registers a __device__ or __constant__ variable. If the program is watched, accesses by the host are
-// reported.
+// Registers a __device__ or __constant__ variable, so that a program with race detection reports accesses of
+// the host to the variable.
 EMU_API void add_device_variable(const void* begin, size_t bytes, const char* name);
 struct DeviceVariable {
     template <class T>

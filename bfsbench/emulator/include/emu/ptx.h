@@ -83,7 +83,8 @@ inline T less(T a, T b, bool borrow, bool& out) {
     out = !out;
     return result;
 }
-// Returns the index of the highest bit that differs from the sign, or all ones if no bit does.
+// Returns the index of the highest bit that differs from the sign bit, or all ones if all bits equal the sign
+// bit.
 template <class T>
 inline uint32_t highest_bit(T a) {
     uint64_t bits = static_cast<uint64_t>(a < 0 ? ~a : a);
@@ -108,8 +109,8 @@ inline T inserted(T field, T old, uint32_t start, uint32_t length) {
     T mask = (length >= kBits ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << length) - 1)) << start;
     return (old & ~mask) | (field << start & mask);
 }
-// Computes PTX's lop3. Each bit of the result is a bit of `table`. The three bits of a, b and c at the result
-// bit's position are its index in `table`.
+// Computes PTX's lop3. At each bit position, the bits of a, b and c form a number from 0 to 7. The result has
+// there the bit of `table` with this number.
 inline uint32_t chosen_bits(uint32_t a, uint32_t b, uint32_t c, uint32_t table) {
     uint32_t result = 0;
     for (int i = 0; i < 8; ++i) {
@@ -138,9 +139,9 @@ inline To converted(From a) {
     return static_cast<To>(a);
 }
 
-// Implements PTX's shuffle instruction. `bounds` has the last lane of a segment in its low bits, and the
-// segment's mask in bits 8 to
-// 12. `found` tells whether the source lane is in the segment.
+// The modes of PTX's shuffle instruction, which shuffled() implements. The low bits of `bounds` are the last
+// lane of a segment, and bits 8 to 12 are the mask of the segment. `found` receives whether the source lane
+// is in the segment.
 enum class Shuffle { up, down, bfly, idx };
 inline uint32_t shuffled(Shuffle mode, uint32_t value, uint32_t by, uint32_t bounds, uint32_t mask, bool& found, CallSite from = EMU_HERE) {
     auto own = static_cast<int>(lane());
@@ -154,7 +155,7 @@ inline uint32_t shuffled(Shuffle mode, uint32_t value, uint32_t by, uint32_t bou
 }
 
 // The number of multiprocessors that inline PTX sees. The emulator does not model which multiprocessor runs a
-// block. So it reports multiprocessors to the blocks in turn.
+// block. A block's multiprocessor is its index in the grid modulo this number.
 constexpr uint32_t kMultiprocessors = 32;
 inline uint32_t multiprocessor() { return linear(block_index(), grid_shape()) % kMultiprocessors; }
 
@@ -183,7 +184,7 @@ EMU_OWN inline void st(T* address, T value, Scope scope, Order order) {
     store_once(address, value);
 }
 
-// Function objects that call the functions of atomics.h with the same names.
+// EMU_FUNCTION defines a function object that calls the function of this name in atomics.h.
 #define EMU_FUNCTION(name)                                                                 \
     constexpr struct {                                                                     \
         template <class... Values>                                                         \
@@ -201,8 +202,8 @@ EMU_FUNCTION(atomic_cas)
 EMU_FUNCTION(atomic_exchange)
 #undef EMU_FUNCTION
 
-// Updates the word at `address` atomically and returns its old value. `update` is one of the function objects
-// above.
+// Updates the word at `address` atomically and returns its old value. `update` is a function object that
+// calls a function of atomics.h, such as atomic_add.
 template <class Update, class T, class... Values>
 EMU_OWN inline T atom(Scope scope, Order order, Update update, T* address, Values... values) {
     note_ordered(address, sizeof(T), Act::update, scope, order, EMU_SITE);

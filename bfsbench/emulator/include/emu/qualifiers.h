@@ -1,5 +1,5 @@
-// CUDA's qualifiers and attributes. Most of them have no effect in the emulator. Before compilation the
-// translator has already handled `__shared__`, launches, `__launch_bounds__` and `__cluster_dims__`.
+// CUDA's qualifiers and attributes. Most of them have no effect in the emulator. The translator handles
+// `__shared__`, launches, `__launch_bounds__` and `__cluster_dims__` before the compiler runs.
 #pragma once
 
 #define __CUDA_ARCH__ 900

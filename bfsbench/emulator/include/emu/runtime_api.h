@@ -224,11 +224,11 @@ EMU_C cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent ext
 EMU_C cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 EMU_C cudaError_t cudaMemPrefetchAsync(const void* place, size_t bytes, int device, cudaStream_t stream = nullptr);
 EMU_C cudaError_t cudaMemAdvise(const void* place, size_t bytes, cudaMemoryAdvise advice, int device);
-// In CUDA 13, these two functions take a cudaMemLocation instead of the number of a device.
+// In CUDA 13, cudaMemPrefetchAsync and cudaMemAdvise take a cudaMemLocation instead of a device number.
 inline cudaError_t cudaMemPrefetchAsync(const void* place, size_t bytes, cudaMemLocation to, unsigned, cudaStream_t stream = nullptr) { return cudaMemPrefetchAsync(place, bytes, to.id, stream); }
 inline cudaError_t cudaMemAdvise(const void* place, size_t bytes, cudaMemoryAdvise advice, cudaMemLocation to) { return cudaMemAdvise(place, bytes, advice, to.id); }
 
-// The device's pool of memory for cudaMallocAsync. It is the only pool.
+// The device has one pool of memory, from which cudaMallocAsync allocates.
 EMU_C cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device);
 EMU_C cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device);
 EMU_C cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool);
@@ -288,9 +288,9 @@ inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = 0) { ret
 
 // Runtime functions that take a pointer to a kernel, and launch the kernel or return its properties.
 namespace emu __attribute__((visibility("default"))) {
-// Stores the source line of a call, for the function of the runtime API that is called next.
+// Stores a source line for the next call of a runtime API function, whose error messages name this line.
 void calls_from(CallSite from);
-// Reports a copy of `bytes` bytes that reaches outside of a symbol of `size` bytes. Returns the error.
+// Reports that a copy of `bytes` bytes exceeds a symbol of `size` bytes. Returns the error.
 cudaError_t refuse_symbol(size_t size, size_t bytes);
 cudaError_t launch_by_pointer(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream, bool cooperative);
 cudaError_t attributes_of(cudaFuncAttributes* attributes, const void* kernel);
@@ -348,8 +348,8 @@ cudaError_t cudaOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, F
 
 // Overloads of runtime functions for C++. An overload with a parameter `from` gets the source line of its
 // caller, which error messages name. For other overloads, error messages name the caller's return address.
-// Functions that allocate memory are always inlined. So each call in the source has its own return address, which
-// distinguishes several calls on one line.
+// Functions that allocate memory are always inlined. So each call in the source has its own return address,
+// even if one line contains several calls.
 #define EMU_INLINE __attribute__((always_inline)) inline
 template <class T> EMU_INLINE cudaError_t cudaMalloc(T** place, size_t bytes, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMalloc((void**)(place), bytes); }
 template <class T> EMU_INLINE cudaError_t cudaMallocHost(T** place, size_t bytes, unsigned = 0, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocHost((void**)(place), bytes); }

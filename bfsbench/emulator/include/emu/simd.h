@@ -6,8 +6,8 @@
 
 namespace emu {
 
-// Calls update(x, y) for each pair of numbers at the same place in `a` and `b`, as values of type int.
-// Returns the word of the results.
+// Calls update(x, y) for each pair of numbers at the same position in `a` and `b`, as values of type int.
+// Returns the results as one word.
 template <class Number, class Update>
 EMU_INNER inline unsigned by_number(unsigned a, unsigned b, Update update) {
     constexpr int kBits = 8 * sizeof(Number);

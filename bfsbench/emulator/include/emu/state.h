@@ -15,8 +15,8 @@
 
 // Programs that detect races or count memory accesses are compiled with EMU_WATCH. The compiler then inserts
 // a call of the runtime library before each memory access of a kernel. It inserts no calls into functions
-// that are marked EMU_INNER or EMU_OWN. An EMU_OWN function calls the runtime library itself, and passes its
-// return address as the place of the access.
+// that are marked EMU_INNER or EMU_OWN. An EMU_OWN function reports its accesses itself. It passes its return
+// address as the location of the access.
 #if defined(EMU_WATCH) && defined(__clang__)
 // EMU_INNER marks helper functions that EMU_OWN functions call.
 #define EMU_INNER __attribute__((disable_sanitizer_instrumentation))
@@ -43,7 +43,7 @@ struct Block {
     dim3 grid;         // value of gridDim
     void** arguments;  // addresses of the kernel's arguments, in order
     // One allocation holds all shared memory of the block: the kernel's variables (`shared`), the variables
-    // of device functions, and the dynamic shared memory.
+    // of device functions (`function_shared`), and the dynamic shared memory.
     char* shared;
     char* function_shared;
     char* dynamic_shared;
@@ -57,8 +57,8 @@ struct Thread {
     int last_error;  // error code that cudaGetLastError returns to this thread
     const void* refused_launch;  // instruction of the failed child launch that set `last_error`
     Block* block;
-    // In a program with host code: the launch that this thread is about to make. It is set while the thread
-    // evaluates the launch's arguments.
+    // The kernel launch whose arguments this thread is evaluating, or null. Used only in programs with host
+    // code.
     struct Configured* configured;
 };
 
@@ -70,9 +70,9 @@ EMU_API extern __thread Thread* current __attribute__((tls_model("initial-exec")
 // again.
 EMU_API void give_way();
 
-// Counts down `patience`, and lets other CUDA threads run when it reaches zero. Atomics, fences and loads
-// that bypass the first-level cache call yield_point(). In some build modes every basic block calls it. A
-// CUDA thread that calls it often probably waits for another thread.
+// Subtracts `cost` from `patience`. If no patience is left, lets other CUDA threads run. Atomics, fences and
+// loads that bypass the first-level cache call yield_point(), and in some build modes every basic block does.
+// A CUDA thread that calls it often is probably waiting for another thread.
 EMU_OWN inline void yield_point(int cost = 1) {
 #ifdef EMU_PROGRAM
     if (__builtin_expect(!current, 0)) return;  // functions for host and device also run on the host
@@ -86,8 +86,8 @@ EMU_OWN inline void yield_point(int cost = 1) {
 
 enum class Act : unsigned char { read, write, update };
 
-// The scope of an access to memory: the set of threads for which the access is atomic. `none` marks a plain
-// access, which is not atomic. `block` and `device` mean the threads of one block and all threads.
+// The scope of a memory access: the set of threads for which the access is atomic. `none` marks a plain
+// access, which is not atomic. `block` stands for the threads of one block, and `device` for all threads.
 // `by_volatile` marks an access to a volatile variable, which the emulator treats like `device`.
 enum class Scope : unsigned char { none, block, device, by_volatile };
 
@@ -100,21 +100,20 @@ enum class Order : unsigned char { relaxed, acquire, release, acq_rel };
 EMU_API void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site,
                    Order order = Order::relaxed);
 
-// These functions end the current CUDA thread with an error message, because it uses an index outside an
-// array (refuse_index) or a misaligned address. The launch also ends, unless the emulator continues after
-// faults.
+// refuse_index() reports an index outside an array, and refuse_misaligned() reports a misaligned address.
+// Both end the current CUDA thread. They also end the launch, unless the emulator continues after faults.
 [[noreturn]] EMU_API void refuse_index(const char* array, int64_t index, const void* site, Act act = Act::read);
 [[noreturn]] EMU_API void refuse_misaligned(const void* address, size_t alignment, Act act, const void* site);
 
-// Reports a read by __ldg, of a texture or of a surface. Such a read uses a cache that may miss values which
-// the running launch has written. So it is an error if this launch has written the address.
+// Reports a read by __ldg, or a read of a texture or surface. The read uses a cache that may miss values
+// which the running launch has written. So the read is an error if this launch has written to `address`.
 EMU_API void read_only(const void* address, size_t bytes, const void* site);
 
 // Reports that the current CUDA thread is about to wait at a barrier of its warp, block, cluster or grid.
 EMU_API void meet(const void* site);
 
-// Reports that the current lane leaves a loop early by `return` with a constant. The lanes that finish the
-// loop continue at another place of the kernel.
+// Reports that the current lane leaves a loop by `return` with a constant. Other lanes of the warp may stay
+// in the loop, and so run different code than this lane for a while.
 EMU_API void part();
 
 // Executes a memory fence. For the threads in `scope`, the fence orders the current CUDA thread's earlier
@@ -127,9 +126,9 @@ EMU_INNER inline void require_aligned(const void* address, size_t bytes, Act act
 }
 
 // note() reports a plain access that an emulator function such as __ldg makes for the kernel. note_ordered()
-// and note_atomic() report accesses with a scope and an order. Without EMU_WATCH, these functions report
-// nothing. Then note_atomic() does nothing but let other CUDA threads run. note_ordered() does the same if the scope
-// is not `none`, and note() does nothing.
+// and note_atomic() report accesses with a scope and an order. Without EMU_WATCH, none of them reports
+// anything. note_atomic(), and note_ordered() with a scope other than `none`, then only let other CUDA
+// threads run.
 EMU_INNER inline void note([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes, [[maybe_unused]] Act act,
                  [[maybe_unused]] const void* site) {
 #ifdef EMU_WATCH

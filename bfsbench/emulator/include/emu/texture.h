@@ -1,5 +1,5 @@
-// CUDA's functions for kernels that read textures, and read or write surfaces. runtime/textures.cpp finds the
-// texels.
+// CUDA's functions with which kernels read textures, and read or write surfaces. runtime/textures.cpp
+// implements the access to the texels.
 #pragma once
 
 #include "runtime_api.h"
@@ -7,8 +7,8 @@
 
 namespace emu {
 
-// A function by which kernels access textures or surfaces: its name, its number of coordinates, and whether
-// it also takes a layer.
+// Describes a function with which kernels access textures or surfaces: its name, its number of coordinates,
+// and whether it also takes a layer.
 struct Accessor {
     const char* name;
     unsigned dimensions;
@@ -21,8 +21,9 @@ struct Wanted {
 };
 
 // read_texture() stores the value of a texture at the coordinates `at` in `value`. read_linear() reads a
-// texture of linear memory. access_surface() copies `bytes` bytes from a surface to `value`, or from `value`
-// to the surface. The last element of `at` is the layer or z, or 0 if the surface has neither.
+// texture in linear memory. access_surface() copies `bytes` bytes from a surface to `value`, or from `value`
+// to the surface. For a surface, the last element of `at` is the layer or the z coordinate. It is 0 if the
+// surface has neither.
 EMU_API void read_texture(cudaTextureObject_t texture, Accessor by, const float (&at)[3], int layer, Wanted type, void* value, const void* site);
 EMU_API void read_linear(cudaTextureObject_t texture, int index, Wanted type, void* value, const void* site);
 EMU_API void access_surface(cudaSurfaceObject_t surface, Accessor by, const int (&at)[3], cudaSurfaceBoundaryMode mode, Act act, void* value, size_t bytes, const void* site);
@@ -49,8 +50,8 @@ constexpr size_t surface_bytes() {
     X(tex1DLayered, 1, true, (float x, int layer), layer, x)            \
     X(tex2DLayered, 2, true, (float x, float y, int layer), layer, x, y)
 
-// EMU_READ defines one of CUDA's functions that read textures, in two forms: one returns the value, and the
-// other stores the value at a pointer.
+// EMU_READ defines two overloads of a CUDA function that reads a texture. One returns the value. The other
+// stores the value at a pointer.
 #define EMU_LIST(...) __VA_ARGS__
 #define EMU_READ(name, parameters, read)                                                                \
     template <class T>                                                                                  \

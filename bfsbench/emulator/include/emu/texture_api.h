@@ -70,8 +70,8 @@ EMU_C cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatD
 EMU_C cudaError_t cudaFreeArray(cudaArray_t array);
 EMU_C cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc* format, cudaArray_const_t array);
 
-// `x` and `y` are a position in the array: `x` is an offset in bytes from the start of a row, and `y` is the
-// number of the row.
+// `x` and `y` are a position in the array: an offset in bytes from the start of a row, and the number of the
+// row.
 EMU_C cudaError_t cudaMemcpyToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t bytes, cudaMemcpyKind kind);
 EMU_C cudaError_t cudaMemcpyFromArray(void* to, cudaArray_const_t from, size_t x, size_t y, size_t bytes, cudaMemcpyKind kind);
 EMU_C cudaError_t cudaMemcpyToArrayAsync(cudaArray_t to, size_t x, size_t y, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream = nullptr);
@@ -91,7 +91,7 @@ EMU_C cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surface);
 
 namespace emu {
 
-// The components of a texel of type T: their number, and the type of each.
+// Describes the components of a texel of type T: their number, and the type of each component.
 template <class T>
 struct Components {};  // textures and surfaces have no values of type T
 template <class T, unsigned kCount>

@@ -1,7 +1,7 @@
-// Texture references, which CUDA 12 removed: textures that a program declares as variables at file scope, such
-// as texture<float, 2> image. The host binds a reference to memory or to an array, and kernels read it. Each
-// binding makes a texture object (texture.h). The translator replaces the name `texture` by
-// emu::TextureReference, so a program may use this name for other things.
+// Texture references, which CUDA 12 removed. A texture reference is a texture that a program declares as a
+// variable at file scope, such as texture<float, 2> image. The host binds the reference to memory or to an
+// array, and kernels read it. Each binding creates a texture object (texture.h). The translator replaces the
+// name `texture` by emu::TextureReference, so a program may also use the name `texture` for other things.
 #pragma once
 
 #include "emu/texture.h"
@@ -32,7 +32,8 @@ struct TextureReference : textureReference {
         : textureReference{normalized, filter, {address, address, address}, format, kReadMode, 0} {}
 };
 
-// The type of the values that kernels read from a reference to texels of type T.
+// TextureValue<T, kReadMode> is the type that kernels get when they read a reference to texels of type T.
+// Floats<n> is the type of n floats.
 template <unsigned kCount> struct Floats;
 template <> struct Floats<1> { using type = float; };
 template <> struct Floats<2> { using type = float2; };
@@ -42,7 +43,7 @@ using TextureValue = typename std::conditional_t<kReadMode == cudaReadModeElemen
 
 // Binds a reference to an array or to memory, and ends its earlier binding. A texture must begin at an
 // aligned address. If the memory begins elsewhere, the texture begins at the last aligned address before the
-// memory, and `offset` receives the distance in bytes. If `offset` is null, this is an error.
+// memory. `offset` then receives the distance in bytes. A null `offset` is an error in this case.
 EMU_API cudaError_t bind(const textureReference& reference, cudaResourceDesc resource, size_t* offset);
 
 inline cudaError_t bind_linear(size_t* offset, const textureReference& reference, const void* place, const cudaChannelFormatDesc& format, size_t bytes) {
@@ -66,8 +67,8 @@ inline cudaError_t bind_array(const textureReference& reference, cudaArray_const
 
 }  // namespace emu
 
-// CUDA's functions that bind a texture reference have two forms: the older form takes pointers, and the newer
-// form takes references and may omit the format.
+// CUDA's functions that bind a texture reference have two forms. The older form takes pointers. The newer
+// form takes C++ references, and the format may be omitted.
 inline cudaError_t cudaBindTexture(size_t* offset, const textureReference* reference, const void* place, const cudaChannelFormatDesc* format, size_t bytes = ~0u) {
     return emu::bind_linear(offset, *reference, place, *format, bytes);
 }

@@ -1,4 +1,4 @@
-// CUDA's functions that stop a kernel on purpose: __trap and assert.
+// CUDA's functions that stop a kernel with an error: __trap and assert.
 #pragma once
 
 inline void __trap() { emu::fail("__trap was called"); }

@@ -1,5 +1,5 @@
-// Warp functions by which lanes exchange values, such as __shfl_sync. Each lane in the mask stores one word.
-// The last lane to arrive at the function computes the results for all lanes.
+// Warp functions with which lanes exchange values, such as __shfl_sync. Each lane in the mask stores one
+// word. The last lane that arrives at the function computes the results of all lanes.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ inline T from_word(uint64_t word) {
     return value;
 }
 
-// Shuffles a value of any size, in words of 8 bytes.
+// Shuffles a value of any size, as a sequence of words of 8 bytes.
 template <class T>
 inline T shuffle(unsigned mask, T value, unsigned source, CallSite from) {
     if constexpr (sizeof(T) <= sizeof(uint64_t)) {
@@ -87,8 +87,9 @@ inline unsigned __ballot_sync(unsigned mask, int predicate, emu::CallSite from =
 inline int __any_sync(unsigned mask, int predicate, emu::CallSite from = EMU_HERE) { return __ballot_sync(mask, predicate, from) != 0; }
 inline int __all_sync(unsigned mask, int predicate, emu::CallSite from = EMU_HERE) { return __ballot_sync(mask, !predicate, from) == 0; }
 
-// A `width` below 32 divides the warp into segments that exchange values separately. __shfl_sync wraps around
-// in its segment. The other shuffles return the lane's own value for a source outside the segment.
+// A `width` below 32 divides the warp into segments. __shfl_sync wraps around inside the lane's segment. The
+// other shuffles return the lane's own value if the source is outside the segment. Only __shfl_xor_sync may
+// also read from earlier segments, as in CUDA.
 template <class T>
 inline T __shfl_sync(unsigned mask, T value, int source, int width = warpSize,
                      emu::CallSite from = EMU_HERE) {

@@ -1,4 +1,5 @@
-// Replaces the header of NVIDIA's library for marks in profiles (NVTX). The functions do nothing.
+// Replaces the header of NVTX, NVIDIA's library that marks ranges of time in profiles. The functions here do
+// nothing.
 #pragma once
 
 #include <stddef.h>
