@@ -113,8 +113,8 @@ extern "C" EMU_API unsigned emu_resident_blocks(const emu::Machine* machine, con
     return machine->resident_blocks(*kernel, threads, shared);
 }
 
-// Returns 0 if the device can hold a cluster of blocks with this number of threads and bytes of shared
-// memory, else 1. One cluster is the smallest grid that the kernel allows.
+// Returns 0 if the device can run one cluster of the kernel, with this number of threads and bytes of dynamic
+// shared memory per block, else 1. One cluster is the smallest grid that the kernel allows.
 extern "C" EMU_API int emu_check(const emu::Machine* machine, const emu::Kernel* kernel, unsigned threads,
                                  size_t shared) {
     message = machine->refusal(*kernel, {kernel->cluster, threads, shared});

@@ -10,8 +10,8 @@ namespace emu {
 
 namespace {
 
-// Ends the launch, because `other` waits at another barrier. The function is not inlined, because that would
-// slow down correct barriers.
+// Ends the launch, because `other` waits at another barrier. The function is not inlined, because inlining
+// would slow down kernels without this fault.
 [[noreturn]] __attribute__((noinline)) void refuse_barrier(CallSite from, const Fiber& other) {
     if (watching) watching->report_wait(Fault::barrier, here(), from, &other);
     end_launch(watching != nullptr, "divergent barrier: it waits at %s, others of its block at %s", to_string(from).c_str(),
@@ -25,8 +25,8 @@ void require_same_barrier(const ResidentBlock& block, Wait where, CallSite from)
     if (!same_place(other.waits_from, from)) refuse_barrier(from, other);
 }
 
-// Empties the first-level cache that the emulator assumes for the block's multiprocessor. The block has
-// passed a barrier with other blocks, so its later loads must find current values. The function does nothing
+// Empties the first-level cache that the emulator models for the block's multiprocessor. The block has passed
+// a barrier with other blocks, so its later loads must return current values. The function does nothing
 // unless the emulator counts memory accesses.
 void acquire(const ResidentBlock& block) {
     if (block.lockstep) block.lockstep->counting.acquire(block);
@@ -36,8 +36,8 @@ void acquire(const ResidentBlock& block) {
 
 // Waits until all threads of the block have arrived at a block barrier. When the emulator counts memory
 // accesses, meet() first waits for the other lanes of the warp. During this wait, Worker::next_lane() may
-// already let the thread arrive at the barrier. If it has done so, `arrival.due` is false after meet(), and
-// the thread has already passed the barrier.
+// already make the thread arrive at the barrier. Then `arrival.due` is false after meet(), because the thread
+// has passed the barrier.
 Votes block_barrier(bool predicate, CallSite from, const void* site) {
     Fiber& fiber = here();
     ResidentBlock& block = block_of(fiber);

@@ -1,6 +1,6 @@
-// Functions by which the emulator counts memory accesses, detects races, or interrupts threads. The compiler
-// inserts calls of them before memory accesses (-fsanitize=thread) and in each basic block
-// (-fsanitize-coverage=trace-pc) of a kernel.
+// Functions with which the emulator counts memory accesses, detects races, or interrupts threads. The
+// compiler inserts calls to them before the memory accesses (-fsanitize=thread) and at the start of the basic
+// blocks (-fsanitize-coverage=trace-pc) of a kernel.
 
 #include "machine.h"
 #include "worker.h"
@@ -13,8 +13,8 @@ using emu::Scope;
 
 namespace {
 
-// Marks functions for rare cases. They are not inlined, because their use of the stack would slow down the
-// common case.
+// Marks functions for rare cases. They are not inlined, because the stack space that they need would slow
+// down the common case.
 #define APART __attribute__((noinline))
 
 template <size_t kBytes, Act kAct, Scope kScope>

@@ -58,8 +58,9 @@ Known joined(const Known& a, const Known& b) {
     return all;
 }
 
-// Adds to `all` the accesses of the current thread's own block that happen before the thread's next access.
-// They are accesses of the thread itself, of its warp and of its block.
+// Adds to `all` accesses of the current thread's own block: the thread's accesses, accesses of its warp
+// before their last __syncwarp, and accesses of its block before the last block barrier. All of them happen
+// before the thread's next access.
 void absorb_self(Knowledge& all) {
     const Fiber& fiber = here();
     const ResidentBlock& block = block_of(fiber);
@@ -83,16 +84,16 @@ Known snapshot() {
 
 namespace {
 
-// Joins what the threads at a barrier know. A thread knows an access if the access happens before the
-// thread's next access. After the barrier, each thread knows everything that any of them knew on arrival.
+// Merges the sets of accesses that the threads at a barrier have in their ThreadClocks. After the barrier,
+// each thread has the union of these sets.
 class Meeting {
   public:
     void add(ThreadClock& thread) {
         auto each = thread.shared();
         for (unsigned i = 0; i < ThreadClock::kShared; ++i) gathered_[i].add(*each[i]);
     }
-    // Joins the sets of accesses of all threads, after the last thread has arrived. Returns false if no
-    // thread has such a set. In this case leave() would change nothing.
+    // Computes the union of all sets, after the last thread has arrived. Returns false if no thread has a
+    // set, so that leave() would change nothing.
     bool end() {
         bool any = false;
         for (unsigned i = 0; i < ThreadClock::kShared; ++i) any |= (all_[i] = gathered_[i].all()) != nullptr;
@@ -134,8 +135,7 @@ void Clocks::begin_grid(const Grid& grid, uint32_t parent, const Known& known, u
     if (stream == kNoStream) return;
     if (auto before = streams_.find(stream); before != streams_.end()) {
         auto ended = std::make_shared<Knowledge>();
-        // The loop visits the previous grid of the stream, and all grids that descend from it by child
-        // launches.
+        // The loop visits the stream's previous grid, its child grids, and their descendants.
         for (uint32_t i = before->second; i < number; ++i) {
             if (i == before->second || ended->grids.count(shapes_[i].parent)) ended->grids.insert(i);
         }
@@ -195,10 +195,10 @@ bool Clocks::over(const Past& past) const {
     return warp != thread.known->warps.end() && warp->second.clock[then.thread % kWarpSize] >= then.clock;
 }
 
-// Handles a memory fence of the current CUDA thread. The thread may have read atomic words to which other
-// threads have attached sets of accesses. From the fence on, these accesses happen before the thread's next
-// access, if the scopes of the fence and of the atomics include both threads. The fence also stores in
-// `released` the accesses that the thread's later atomics attach to their words.
+// Handles a memory fence of the current CUDA thread. Before the fence, the thread may have read atomic words
+// to which other threads attached sets of accesses. The fence adds these sets to `known`. A fence of block
+// scope adds only the sets that threads of the same block attached. The fence also stores in `released` the
+// accesses that the thread's later atomics attach to their words.
 void Clocks::fence(Scope scope) {
     ThreadClock& thread = mine_used();
     thread.known = joined(thread.known, thread.acquired[0]);
@@ -229,9 +229,10 @@ void Clocks::take_up(const void* word, Scope scope, bool now) {
     if (scope == Scope::device) take(1);
 }
 
-// Attaches the accesses in `block_wide` and `all` to an atomic word. They happen before later accesses of any
-// thread that reads the word with acquire order, or reads it atomically and then executes a fence. A store
-// replaces the accesses attached earlier, and an update adds to them.
+// Attaches two sets of accesses to an atomic word: `block_wide` for readers in the current thread's block,
+// and, with device scope, `all` for all readers. The accesses happen before the later accesses of a thread
+// that reads the word with acquire order, or that reads it atomically and then executes a fence. A store
+// first removes the sets that were attached earlier. An update adds to them.
 void Clocks::pass_on(const void* word, bool replaces, Scope scope, const Known& block_wide, const Known& all) {
     if (replaces) words_.erase(word);
     if (!block_wide) return;
@@ -245,7 +246,7 @@ void Clocks::pass_on(const void* word, bool replaces, Scope scope, const Known& 
 void Clocks::atomic(const void* word, Act act, Scope scope, Order order) {
     if (scope == Scope::by_volatile) scope = Scope::device;
     const ThreadClock& thread = mine();
-    // There is nothing to do: no accesses are attached to any word, and this thread has no accesses to
+    // Nothing needs to be done: no word has accesses attached to it, and this thread has no accesses to
     // attach.
     if (words_.empty() && order == Order::relaxed && !thread.released[0]) return;
     bool acquires = order == Order::acquire || order == Order::acq_rel;

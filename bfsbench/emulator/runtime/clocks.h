@@ -1,9 +1,9 @@
 // The race detector's logical clocks. They show whether one access happens before another access. Barriers,
-// launches, and fences with atomics put accesses in this order.
+// launches, and fences with atomics establish this order.
 //
-// Each thread counts its synchronisations (`clock`), and each block counts its barriers (`phase`). All
-// accesses that a thread makes at one clock and one phase share a number, their moment. An era begins at each
-// launch of the host, tail launch and grid barrier.
+// Each thread counts its synchronisations (`clock`), and each block counts its barriers (`phase`). While both counts
+// stay the same, all accesses of the thread share one number, their moment. An era begins at each launch of the
+// host, tail launch and grid barrier.
 //
 // Accesses of earlier eras happen before all accesses of the current era. An access of the current era
 // happens before a thread's next access in these cases:
@@ -11,13 +11,13 @@
 // - A thread of the same block made the access, and the block has passed a barrier since then.
 // - A lane of the same warp made the access, and __syncwarp has followed. Each lane keeps the clocks of the
 // other lanes of its warp (`row`).
-// - The access is in the thread's set `known`. Fences and atomics pass such sets between threads. A fence
-// stores the thread's set. The thread's later atomics attach this set to their words. Another thread takes over
-// the set if it reads the word atomically and then executes a fence. Releasing and acquiring atomics need no
-// fence.
+// - The access is in `known`, the thread's set of accesses. Fences and atomics pass sets between threads. A
+// fence stores the thread's set. The thread's later atomics attach this set to their words. Another thread adds
+// the set to its own if it reads the word atomically and then executes a fence. Releasing and acquiring atomics
+// need no fence.
 //
 // A barrier may come between a fence and an atomic. So threads at a barrier also exchange the sets that their
-// fences have stored and that their atomics have read.
+// fences have stored, and the sets that their atomics have found.
 //
 // A child kernel begins with the set `known` of the launching thread. Accesses of the child and later
 // accesses of its parent are unordered, although the emulator runs the child after the parent. A child in the
@@ -42,15 +42,15 @@ struct Fiber;
 struct ResidentBlock;
 class Grid;
 
-// The position of a block in a tree of launches. A tree has one launch of the host and all child launches
-// that follow from it. `grid` is the number of the block's grid in the tree. `block` and `first_warp` are
-// the numbers of the block and of its first warp. They count the blocks and warps of all grids of the tree.
+// The position of a block in a tree of launches. A tree consists of one launch of the host and all child
+// launches that follow from it. `grid` is the number of the block's grid. `block` and `first_warp` are the
+// numbers of the block and of its first warp, counted over all grids of the tree.
 struct FamilyPlace {
     uint32_t grid, block, first_warp;
 };
 
-// A set of accesses that happen before a thread's next access, by block, warp and grid. Several threads may
-// share one Knowledge object.
+// A set of accesses that happen before a thread's next access. The set is stored by block, warp and grid.
+// Several threads may share one Knowledge object.
 struct Knowledge {
     struct Lanes {
         uint32_t phase;  // phase (number of barriers) of the block when the thread learnt the clocks
@@ -62,14 +62,14 @@ struct Knowledge {
     // Maps a warp to the clocks of its lanes. All accesses of a lane up to its clock happen before the
     // thread's next access.
     std::map<uint32_t, Lanes> warps;
-    // The ids of grids. In the order of the memory model, all accesses of these grids happen before the thread's
-    // next access.
+    // The ids of grids. By the memory model, all accesses of these grids happen before the thread's next
+    // access.
     std::set<uint32_t> grids;
 };
 using Known = std::shared_ptr<const Knowledge>;
 
-// A thread, and the values of its clock and of its block's phase. A moment is the time between
-// two consecutive synchronisations of a thread. All accesses that the thread makes in a moment share one Instant.
+// Identifies a moment of a thread: the time between two consecutive synchronisations of the thread. All
+// accesses that the thread makes in this time share one Instant.
 struct Instant {
     uint32_t grid;          // number of the grid in its tree of launches (see FamilyPlace)
     uint32_t block;         // number of the block, counted over all grids of its tree of launches
@@ -97,13 +97,14 @@ struct ThreadClock {
     // threads that read the atomic's word. Index 0 is the last fence of any scope, and index 1 is the last
     // fence of device scope.
     Known released[2];
-    // Accesses that other threads have released by atomic words which this thread has read. The thread's next fence
-    // adds them to `known`. Index 0 is for block scope, and index 1 is for device scope.
+    // Accesses that other threads attached to atomic words, and that this thread found when it read these
+    // words. The thread's next fence adds them to `known`. Index 0 is for block scope, and index 1 is for
+    // device scope.
     Known acquired[2];
-    // The set of accesses that the thread last took over from an atomic word. A loop that waits for a word
-    // finds one set again and again, and need not join it each time. The first index is 1 for acquiring
-    // atomics, which need no fence, and otherwise 0. The second index is 0 for block scope, and 1 for device
-    // scope.
+    // The set of accesses that the thread found most recently when it read an atomic word. A loop that polls
+    // a word finds the same set in each iteration, and need not merge it each time. The first index is 1 for
+    // acquiring atomics, which need no fence, and 0 for other atomics. The second index is 0 for block scope,
+    // and 1 for device scope.
     Known taken_up[2][2];
     // shared() returns pointers to the kShared members that threads exchange at a barrier.
     static constexpr unsigned kShared = 5;
@@ -121,8 +122,9 @@ class Clocks {
         instants_.clear();
         words_.clear();
     }
-    // The value of `stream` for a grid that need not wait for an earlier grid in the default stream of a
-    // block. The host launched this grid, or a block launched it into another stream.
+    // The value of `stream` for a grid that was not launched into the default stream of a block. The host
+    // launched this grid, or a block launched it into another stream. The grid need not wait for an earlier
+    // grid of a default stream.
     static constexpr uint32_t kNoStream = ~0u;
     // Begins a launch of the host, and forgets all grids of the previous launch.
     void begin_family() {
@@ -130,8 +132,8 @@ class Clocks {
         shapes_.clear();
         streams_.clear();
     }
-    // Begins a grid. For a launch of the host, `parent` is 0 and `known` is empty. For a launch of a kernel,
-    // `parent` is the number of the launching grid. `known` then holds the accesses that happen before the
+    // Begins a grid. If the host launches the grid, `parent` is 0 and `known` is empty. If a kernel launches
+    // it, `parent` is the number of the launching grid, and `known` holds the accesses that happen before the
     // launch. `stream` is the number of the block that launches into its default stream, or kNoStream. The
     // grids in the default stream of one block run in order.
     void begin_grid(const Grid& grid, uint32_t parent, const Known& known, uint32_t stream);
@@ -141,26 +143,26 @@ class Clocks {
     // child's accesses, and advances the thread's clock.
     Known launch();
 
-    // Returns whether the accesses with this number came before the last grid barrier, host launch or tail
-    // launch. This is true for most accesses.
+    // Returns whether the accesses of a moment came before the last grid barrier, host launch or tail launch.
+    // This is true for most recorded accesses.
     bool before_era(Moment moment) const { return moment < era_; }
-    // Begins an operation that the host has issued to a stream. Operations of other streams may run at the
-    // same time. `earliest` is the first moment (number of an access) of the earliest operation that may do
-    // so.
+    // Begins an operation that the host has issued to a stream. Earlier operations of other streams may run
+    // at the same time. `earliest` is the first moment of the earliest of these operations.
     void begin_operation(Moment earliest) {
         beside_ = earliest;
         begin_era();
     }
     // Returns whether every earlier operation ends before the current operation begins.
     bool runs_alone() const { return beside_ == ~Moment{0}; }
-    // Returns the number of all accesses of the current operation, which must not be a launch.
+    // Returns the moment that all accesses of the current operation share. The operation must not be a
+    // launch.
     Moment moment_of_operation() {
         if (instants_.empty()) instants_.emplace_back();
         return era_;
     }
-    // Returns whether the accesses with this number happen before all accesses after the last grid barrier,
-    // host launch or tail launch. Returns false for accesses of an earlier operation that may run at the same
-    // time as the current operation.
+    // Returns whether the accesses of a moment happen before all accesses after the last grid barrier, host
+    // launch or tail launch. Returns false for an earlier operation that may run at the same time as the
+    // current operation.
     bool settled(Moment moment) const { return moment < settled_; }
     // Returns the number of the next new moment.
     Moment next_moment() const { return era_ + instants_.size(); }
@@ -171,7 +173,7 @@ class Clocks {
     // recorded access must be newer than the last grid barrier, host launch and tail launch.
     bool over(const Past& past) const;
     const Instant& instant(const Past& past) const { return instants_[past.moment() - era_]; }
-    // Returns the index in its grid of the block that made a recorded access. The recorded access must be
+    // Returns the index of a block in its grid. The block made the recorded access `past`, which must be
     // newer than the last grid barrier, host launch and tail launch.
     uint32_t index_of_block(const Past& past) const {
         const Instant& then = instant(past);
@@ -179,10 +181,11 @@ class Clocks {
     }
 
     void fence(Scope scope);
-    // Handles an atomic access of the current thread to a word. A write attaches to the word the accesses
-    // that the thread's last fence has stored. A releasing write attaches all accesses that the thread
-    // knows. A read finds the accesses that other threads have attached to the word. The thread knows them
-    // after its next fence, or at once if the read is acquiring. An update is both a read and a write.
+    // Handles an atomic access of the current thread to a word. A write attaches a set of accesses to the
+    // word: the set that the thread's last fence has stored, or, if the write is releasing, all accesses that
+    // happen before it. A read finds the sets that other threads have attached to the word. These accesses
+    // happen before the thread's accesses after its next fence, or, if the read is acquiring, before all its
+    // later accesses. An update is both a read and a write.
     void atomic(const void* word, Act act, Scope scope, Order order);
 
     static void meet_lanes(ResidentBlock& block, unsigned warp, unsigned lanes);
@@ -195,8 +198,8 @@ class Clocks {
     void pass_on(const void* word, bool replaces, Scope scope, const Known& block, const Known& device);
 
     struct Word {
-        // The accesses that are attached to the word. Readers in the block `block` take over the set with index
-        // 0. Readers in any block take over the set with index 1.
+        // The sets of accesses that are attached to the word. The set with index 0 is for readers in the
+        // block `block`. The set with index 1 is for readers in any block.
         Known passed_on[2];
         uint32_t block;      // number of the block that attached passed_on[0]
     };

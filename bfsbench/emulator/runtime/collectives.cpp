@@ -1,6 +1,6 @@
-// Warp functions by which lanes exchange values. Lanes that call one function with one mask form a group.
-// When the last lane of the group has arrived, the results of all its lanes are computed. So no lane reads a
-// value that another lane has already overwritten.
+// Warp functions with which lanes exchange values. Lanes that call the same function with the same mask form
+// a group. When the last lane of the group has arrived, the results of all its lanes are computed. So no lane
+// reads a value that another lane has already overwritten.
 
 #include <cstdio>
 #include <utility>
@@ -11,7 +11,7 @@ namespace emu {
 
 namespace {
 
-// Marks a shuffle whose source lane has exited, does not exist or is not in the mask.
+// Marks a shuffle whose source lane has exited, does not exist, or is not in the mask.
 constexpr unsigned char kNobody = 0xff;
 
 uint64_t combine(Collective kind, uint64_t a, uint64_t b) {
@@ -79,8 +79,8 @@ bool complete(const Warp& warp, const LaneGroup& group) {
     return (group.mask & warp.present & ~(group.arrived | warp.exited)) == 0;
 }
 
-// Ends the launch, because lanes with one mask call different functions. The function is not inlined, because
-// that would slow down correct calls.
+// Ends the launch, because lanes with the same mask call different functions. The function is not inlined,
+// because inlining would slow down kernels without this fault.
 [[noreturn]] __attribute__((noinline)) void refuse_function(const LaneGroup& group, CallSite from) {
     const Fiber& fiber = here();
     unsigned first = fiber.rank / kWarpSize * kWarpSize + static_cast<unsigned>(__builtin_ctz(group.arrived));
@@ -102,7 +102,9 @@ LaneGroup& join_group(Warp& warp, unsigned mask, Collective kind, CallSite from)
 
 void remove_group(Warp& warp, LaneGroup& group) { group = warp.group[--warp.groups]; }
 
-// Reports a shuffle from a lane that takes no part. On a GPU the result is undefined, and the lane continues.
+// Handles a shuffle from a lane that takes no part in it. With race detection, the shuffle is reported and
+// the lane continues. Otherwise it ends the launch, unless the machine allows such shuffles. On a GPU the
+// result is undefined.
 void refuse_source(CallSite from, unsigned source, const char* why) {
     if (watching) return watching->report_lane(Fault::shuffle, from);
     if (worker->machine.stops_bad_shuffles) fail("warp shuffle at %s reads lane %u, which %s", to_string(from).c_str(), source, why);
@@ -127,8 +129,8 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSit
     ResidentBlock& block = block_of(fiber);
     unsigned index = fiber.rank / kWarpSize, lane = fiber.rank % kWarpSize;
     Warp& warp = block.warps[index];
-    // The mask lacks the calling lane, which is a fault. The lane continues without the lanes in `mask`, so
-    // that the emulator also finds later faults.
+    // The mask lacks the calling lane, which is a fault. With race detection, the lane continues without
+    // waiting for other lanes, so that the emulator also finds later faults.
     if (!(mask >> lane & 1) && watching) {
         watching->report_lane(Fault::mask, from);
         return value;
@@ -162,9 +164,9 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSit
     return warp.result[lane];
 }
 
-// As on a GPU, all lanes that can reach the call take part. Each lane waits in the call until one of three
-// events: all lanes of its warp wait in __activemask(), no other thread of the block can run, or the other
-// threads have given way so often that they may wait for this lane.
+// As on a GPU, all lanes that can reach the call take part. So each lane waits in the call until one of three
+// events: all lanes of its warp wait in __activemask(), no other thread of the block can run, or other
+// threads have yielded so often that they may be waiting for this lane.
 unsigned active_lanes(CallSite from) {
     Fiber& fiber = here();
     await_stores(fiber);

@@ -64,9 +64,9 @@ void Counting::forget() {
     ++epoch_;
 }
 
-// Records an access or a barrier of the current thread. Waits until the warp has performed it together with
-// its other lanes. At a store that only marks the beginning of a phase, the thread waits only if its trace
-// (its list of recorded operations) is full.
+// Records an access or a barrier of the current thread. The thread then waits until its warp has performed
+// the operation for all participating lanes. At a store that only marks the beginning of a phase, the thread
+// waits only if its trace (its list of recorded operations) is full.
 void Counting::step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind) {
     leave_thread();
     if (is_note(address)) kind = Kind::note;
@@ -76,9 +76,9 @@ void Counting::step(Fiber& fiber, const char* address, const void* site, size_t 
 }
 
 // Records a store of the current thread. Usually the emulator puts the stored value into a store buffer, and
-// the thread continues. step() handles stores that mark a phase. The thread waits at stores of more than 8
-// bytes, and at stores that a load usually follows. It also waits if its list of recorded operations or the
-// store buffer is full.
+// the thread continues. The thread waits for its warp instead if the store has more than 8 bytes, if a load
+// usually follows this instruction, or if the store buffer or the thread's list of recorded operations is
+// full. step() handles stores that mark a phase.
 void Counting::store(Fiber& fiber, const char* address, const void* site, size_t bytes) {
     const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::write, false));
     Site& instruction = site_of(op.entry.op());
@@ -96,9 +96,9 @@ void Counting::store(Fiber& fiber, const char* address, const void* site, size_t
     last_put_off_ = &instruction;
 }
 
-// Takes the effects of the current thread out of memory. The value that the thread has just stored moves to
-// the store buffer, and memory gets its old value back. If Views::show() has put old values into memory for a
-// load, memory gets its newest values back.
+// Removes the current thread's effects from memory before other threads run. The value that the thread has
+// just stored moves to the store buffer, and memory gets its old value back. If Views::show() has put old
+// values into memory for a load, memory gets its newest values back.
 void Counting::leave_memory_alone() {
     views_.put_back();
     views_.changes.put_aside = false;

@@ -30,8 +30,8 @@ void await_stores(Fiber& fiber);
 // report.cpp writes the members of the structs Count and PhaseCount as text, which the file watch.py reads.
 
 // The counts of one instruction in one phase of one launch. A kernel may mark the beginnings of phases, such
-// as the levels of a search. Each count is a sum over all executions of the instruction by warps. Only
-// members whose comments say "largest" hold a maximum.
+// as the levels of a search. Each count is a sum over all executions of the instruction by warps. Only the
+// counts whose comments say "largest" are maxima.
 struct Count {
     const void* site;
     unsigned launch;
@@ -40,7 +40,7 @@ struct Count {
     uint64_t executions, lanes, bytes;
     uint64_t polls;  // executions by a waiting warp that only repeats its reads; `executions` leaves them out
     // Number of sectors (32 bytes) of global memory, each counted once per execution. Each collision of
-    // atomics adds 1, unless the compiler can add up the numbers of a warp's lanes before the atomic.
+    // atomics adds 1, unless the compiler can combine the operands of a warp's lanes before the atomic.
     uint64_t sectors;
     uint64_t distinct_sectors;  // sectors of global memory, each counted once per phase
     uint64_t far_sectors;       // sectors that the warp has not loaded recently
@@ -65,8 +65,8 @@ struct PhaseCount {
     WarpRun::Steps longest;  // accesses and barriers of the warp with the longest estimated time
 };
 
-// Counts, for each of a few numbers, how often it was added since the last call of clear(). Between two calls
-// of clear(), fewer than 100 different numbers may be added.
+// Counts how often each number was added since the last call of clear(). At most 99 different numbers may be
+// added between two calls of clear().
 class FewNumbers {
   public:
     void clear() { ++now_; }
@@ -85,8 +85,8 @@ class FewNumbers {
 
 class Counting {
   public:
-    // A launch counts as endless if more than `most_polls` executions in a row come from warps that only
-    // repeat earlier reads.
+    // The emulator regards a launch as endless if more than `most_polls` executions in a row come from warps
+    // that only repeat earlier reads.
     Counting(Buffers& buffers, uint64_t most_polls) : buffers_(buffers), most_polls_(most_polls) {}
 
     void begin_launch(const Grid& grid, const Limits& limits);
@@ -94,21 +94,22 @@ class Counting {
     void add_module(const char* begin, size_t bytes);
 
     // Records an access or a barrier of the current thread. The thread waits until its warp has performed the
-    // access or the barrier. Other threads of the block run meanwhile. At a store that only marks the
-    // beginning of a phase, the thread waits only if its list of recorded operations is full.
+    // operation, while other threads of the block run. At a store that only marks the beginning of a phase,
+    // the thread waits only if its list of recorded operations is full.
     void step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind);
     // Records a store of the current thread. The thread usually continues at once, and its warp performs the
     // store later.
     void store(Fiber& fiber, const char* address, const void* site, size_t bytes);
-    // Writes the oldest delayed store of a thread to memory. The caller calls this when the thread's warp
-    // performs the store.
+    // Writes the oldest delayed store of a thread to memory. The caller calls this function when the thread's
+    // warp performs the store.
     void make_store(Lockstep& lockstep, unsigned rank);
     // Prepares a waiting thread to continue, after its warp has performed the access at which the thread
     // waited.
     void go_on(const Lockstep& lockstep, unsigned rank);
     // Records an ordinary load of the current thread. The thread executes the load at once, but its warp
-    // performs (counts) the load later. The load came too early if another thread has stored to the address
-    // in between. If loads of this instruction often came too early, the thread waits for its warp instead.
+    // performs (counts) the load later. If another thread stores to the address between these two times, the
+    // load came too early. If loads of this instruction often came too early, the thread waits for its warp
+    // instead.
     void load(Fiber& fiber, const char* address, size_t bytes, const void* site) {
         if (views_.changes.put_aside) finish_stores(fiber);
         const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::read, true));
@@ -158,9 +159,9 @@ class Counting {
     Loops loops;
     Ops ops;
 
-    // Performs memory accesses of a block's warps, that is, counts their costs. The caller calls this when no
-    // thread of the block can run. In each round every warp performs one access. The rounds end when a lane
-    // can continue, or when no lane has recorded an access. They also end when other blocks should run, or
+    // Performs memory accesses of a block's warps, that is, counts their costs. The caller calls this
+    // function when no thread of the block can run. In each round every warp performs one access. The rounds
+    // end when a lane can continue, when no lane has recorded an access, when other blocks should run, or
     // when the launch is aborted.
     void issue(ResidentBlock& block);
 
@@ -180,10 +181,10 @@ class Counting {
         const Region* buffer = nullptr;  // null for variables of the kernel's library
         bool has(const char* address) const { return static_cast<size_t>(address - begin) < bytes; }
     };
-    // The accesses of one instruction to one region of memory. For each sector, `sectors` holds the number of
-    // the instruction's last execution that touched the sector. For an atomic, `words` has an element for each
-    // word: the last phase in which the word was updated (`epoch`), and the number of updating executions in
-    // this phase (`times`).
+    // The accesses of one instruction to one region of memory. `sectors` has an element for each sector: the
+    // number of the last execution of the instruction that touched the sector. `words` is used only for an
+    // atomic, and has an element for each word: the last phase in which the word was updated (`epoch`), and
+    // how many executions updated it in this phase (`times`).
     struct Touched {
         struct Word {
             uint32_t epoch, times;
@@ -199,22 +200,22 @@ class Counting {
         const char* region = nullptr;
         Touched* touched = nullptr;
         std::unordered_map<const char*, Touched> regions;
-        // Members for an atomic instruction. `word` is the offset of the word that the instruction used first
-        // in this phase and region. `scattered` is true if the instruction has used other words since then.
+        // Members for an atomic instruction. `word` is the offset of the first word that the instruction
+        // updated in this phase and region. `scattered` is true if the instruction has updated other words
+        // since then.
         size_t word = 0;
         const char* word_region = nullptr;
         uint32_t word_epoch = 0;
         bool scattered = false;
-        // Members for a load instruction. `loads` counts its executions. `overtaken` counts loads that a lane
-        // executed before another thread stored to the address, while the lane's warp performed the load only
-        // after this store. If this happens often, `waits` is set, and lanes then wait at the load for their
-        // warp.
+        // Members for a load instruction. `loads` counts its executions. `overtaken` counts loads that came
+        // too early: another thread stored to the address after a lane had executed the load, but before the
+        // lane's warp performed it. If this happens often, `waits` is set. Lanes then wait at the load for
+        // their warp.
         uint64_t loads = 0, overtaken = 0;
         bool waits = false;
         // Members for a store instruction. `put_off` counts the stores that the emulator delayed, so that the
-        // thread need not wait for its warp. `before_loads` counts how often the thread's latest store, from
-        // this instruction, was still delayed when the thread came to a load. The thread has to wait at this
-        // load, so the delay was of no use.
+        // thread need not wait for its warp. `before_loads` counts the delayed stores for which the delay was
+        // useless: the thread came to a load while the store was still delayed, and had to wait there.
         uint64_t put_off = 0, before_loads = 0;
         bool is_before_loads() const { return before_loads > kSomeStores && 2 * before_loads > put_off; }
         static constexpr uint64_t kSomeStores = 32;

@@ -22,8 +22,8 @@ struct sigaction before[kCount];
 // Handles a machine fault. The handler runs on a separate stack for signals. It never returns to the
 // faulting instruction of a kernel, because fail() jumps to the worker's loop.
 void on_fault(int signal, siginfo_t* info, void*) {
-    // No kernel runs. So the program's own handler is restored, and gets the fault when the instruction runs
-    // again.
+    // No kernel is running. So the program's own handler is restored, and receives the fault when the
+    // instruction runs again.
     if (!current) {
         for (int i = 0; i < kCount; ++i) {
             if (kSignals[i] == signal) sigaction(signal, &before[i], nullptr);

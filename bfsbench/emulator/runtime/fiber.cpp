@@ -30,8 +30,8 @@ size_t page_bytes() {
 }
 
 // Returns the address at which a CUDA thread's stack starts. Stacks lie at equal distances in memory. With
-// equal start offsets they would compete for a few cache sets, so this function takes 31 start offsets in
-// turn.
+// equal start offsets they would compete for a few cache sets, so this function cycles through 31 start
+// offsets.
 char* top_of(char* stack) {
     constexpr size_t kCacheLine = 64, kColours = 31;
     static thread_local size_t colour = 0;
@@ -46,12 +46,12 @@ char* top_of(char* stack) {
 // Assembly code that switches between CUDA threads on x86-64 (System V). A switch saves six callee-saved
 // registers and the stack pointer. A Context is the stack pointer below the saved registers.
 //
-// Some switches copy the used part of the stack to a buffer, described by a Kept object. In Kept, `place`
-// has offset 0 and `bytes` has offset 8. A copied part begins with the registers and the return address. The
-// code stores registers directly in the buffer. If it pushed them first, loading 16 bytes from two fresh
-// 8-byte stores would stall. The code copies the rest 64 bytes at a time. So it may read and write up to 64
-// bytes above the end of the stack and after the end of the copy. While the code overwrites the stack, it
-// keeps nothing on the stack.
+// Some switches copy the used part of the stack to a buffer, which a Kept object describes. In Kept, `place`
+// has offset 0 and `bytes` has offset 8. A copy begins with the registers and the return address. The code
+// stores registers directly in the buffer. If it pushed them first, the copy would stall when it loads 16 bytes
+// that two 8-byte stores have just written. The code copies the rest 64 bytes at a time. So it may read and write
+// up to 64 bytes above the end of the stack and after the end of the copy. While the code overwrites the stack,
+// it keeps nothing on the stack.
 __asm__(R"(
 .macro emu_push_all
     pushq %rbp

@@ -48,8 +48,8 @@ inline void emu_enter(Context*, const Kept*, char*) {}
 inline void emu_leave(Kept*, Context, char*) {}
 #endif
 
-// Returns the address from which a stack that several CUDA threads share grows downwards. The 64 bytes above
-// it are free, as emu_exchange() requires.
+// Returns the highest address of a stack that several CUDA threads share. The stack grows downwards from this
+// address. The 64 bytes above it are free, as emu_exchange() requires.
 char* shared_top(char* stack);
 // Prepares a CUDA thread that starts `entry` on a shared stack. `entry` must never return.
 void prepare(Kept& kept, void (*entry)());

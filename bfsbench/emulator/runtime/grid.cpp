@@ -45,7 +45,7 @@ void Grid::end_blocks(unsigned count) {
 }
 
 // Wakes idle workers after a change of the grid. All workers count as busy again, because any worker may now
-// have something to do.
+// have work.
 void Grid::changed() {
     ++epoch_;
     idle_ = 0;

@@ -56,19 +56,19 @@ class Grid {
     bool arrive();
     unsigned phase() const { return phase_.load(std::memory_order_acquire); }
 
-    // Waits until a worker has something to do again. Returns false if nothing is left to do for the worker,
-    // or if the grid is aborted. If all workers wait for each other, the function aborts the grid.
+    // Waits until `worker` can run threads again. Returns false if no work is left for the worker, or if the
+    // grid is aborted. If all workers wait for each other, the function aborts the grid.
     bool wait_for_work(Worker& worker);
 
-    // Ends the grid early. error() then returns the message of the first call. `is_found` says whether the
-    // findings contain the fault.
+    // Ends the grid early. After this call, error() returns the message of the first call. `is_found` says
+    // whether the fault is also recorded as a finding.
     void abort(const std::string& message, bool is_found = false);
-    // Stores the error message of a fault that the findings contain, unless the grid already has an error.
-    // The grid continues.
+    // Stores the error message of a fault that is also recorded as a finding, unless the grid already has an
+    // error. The grid continues.
     void note(const std::string& message);
     bool aborted() const { return aborted_.load(std::memory_order_relaxed); }
     const std::string& error() const { return error_; }
-    // Returns whether the findings contain the fault of error().
+    // Returns whether the fault of error() is also recorded as a finding.
     bool error_is_found() const { return is_found_; }
 
   private:

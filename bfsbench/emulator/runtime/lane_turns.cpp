@@ -1,6 +1,7 @@
 // Decides which CUDA thread runs next when the emulator counts memory accesses. A thread continues when its
-// warp has performed the accesses that the thread has recorded. Where the assembly code of fiber.cpp switches
-// threads, all threads share one stack. While a thread waits, its part of the stack is copied to a buffer.
+// warp has performed the accesses that the thread has recorded. If fiber.cpp has assembly code for the
+// processor, all threads share one stack. While a thread waits, its part of the stack is then copied to a
+// buffer.
 
 #include "machine.h"
 #include "worker.h"
@@ -41,7 +42,8 @@ void fetch_upcoming(const ResidentBlock& block) {
     if (const Turn* turn = lockstep.upcoming(kSoon)) fetch_turn(block, *turn);
 }
 
-// Makes room for a copy of a thread's part of the stack, plus the bytes that the switch adds.
+// Makes room in the thread's buffer for a copy of its part of the stack, plus the bytes that the switch of
+// threads adds.
 void make_enough_room(Fiber& fiber, const char* top) {
     constexpr size_t kOfSwitch = 192;
     size_t bytes = static_cast<size_t>(top - static_cast<const char*>(__builtin_frame_address(0))) + kOfSwitch;
@@ -60,7 +62,7 @@ void set_current(Fiber* fiber) {
 }
 
 // Returns the next thread in the queue whose code must continue, or null if the queue becomes empty. The
-// threads before it in the queue need not run. For each of them, the function itself makes a delayed store,
+// function handles the threads before it in the queue without running their code: it makes a delayed store,
 // ends the thread, or lets the thread arrive at the block's barrier.
 Fiber* Worker::next_lane(ResidentBlock& block) {
     Lockstep& lockstep = *block.lockstep;
@@ -125,8 +127,9 @@ void Worker::await_turn(Fiber& fiber) {
 bool Worker::ends_turn(ResidentBlock& block) {
     Leave leave = block.lockstep->take_leave();
     if (leave == Leave::no) return false;
-    // If this block waits for other blocks, any block may begin, because the awaited blocks may not have
-    // begun. Otherwise only some blocks of the grid are in progress at a time.
+    // `gave_way_` allows further blocks to begin. If this block waits for other blocks, any block may begin,
+    // because the awaited blocks may not have begun. Otherwise only some blocks of the grid are in progress
+    // at a time.
     gave_way_ = leave == Leave::waits || resident_.size() * block.fibers.size() < kSideBySide;
     return true;
 }

@@ -9,8 +9,8 @@ namespace {
 
 using emu::Act;
 
-// The layout of the data that the compiler passes to the functions below. LLVM's compiler-rt declares this
-// data in lib/ubsan/ubsan_value.h and ubsan_handlers.h.
+// The layout of the data that the compiler passes to the functions below. It is declared in LLVM's
+// compiler-rt, in lib/ubsan/ubsan_value.h and ubsan_handlers.h.
 struct SourceLocation {
     const char* file;
     uint32_t line, column;

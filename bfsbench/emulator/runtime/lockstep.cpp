@@ -10,16 +10,16 @@ namespace emu {
 namespace {
 
 // Once in this number of operations, a warp advances the lanes that are furthest ahead, instead of the lanes
-// that are behind. A lane may wait in a loop for a lane of its warp that is further on, and would wait for
-// ever in strict lockstep. kPollPatience is for loops that only read, and kLockstepPatience for all other
-// loops.
+// that are behind. Otherwise a lane could wait for ever in a loop for another lane of its warp that is
+// further ahead. kPollPatience is for loops that only read, and kLockstepPatience for all other loops.
 constexpr uint64_t kPollPatience = 1024, kLockstepPatience = 1 << 16;
 
 // Number of rounds in a row for which one block runs before other blocks run. In each round every warp of the
 // block performs one operation.
 constexpr unsigned kTurn = 16;
 
-// The lane mask of a full warp. Loops over all lanes have a fixed length and take few vector instructions.
+// The lane mask of a full warp. For a full warp, loops over the lanes have a fixed length, so the compiler
+// can vectorise them.
 constexpr unsigned kAllLanes = ~0u;
 
 bool is_one(unsigned lanes) { return !(lanes & (lanes - 1)); }
@@ -87,16 +87,17 @@ void Lockstep::take_up(Trace& trace, unsigned rank, const void* place, const cha
     trace.take_up(*this, counting.ops, counting.changes(), traces_[rank / kWarpSize], rank, place, stack);
 }
 
-// Returns the index of the group of lanes that performs the warp's next operation. Usually this group is
-// behind all other groups in the program. Once in many operations, it is the group that is furthest ahead.
+// Returns the index of the group of lanes that performs the warp's next operation. Usually this is the group
+// that is furthest behind in the program. Once in many operations, it is the group that is furthest ahead.
 unsigned Lockstep::next_group(const WarpRun& warp) const {
     uint64_t patience = warp.polls() ? kPollPatience : kLockstepPatience;
     return most_behind(warp, warp.groups_waiting, warp.issued % patience == patience - 1);
 }
 
-// Takes the next entry from the traces of all lanes at once. The traces are columns of the table Traces::rows.
-// Returns false and takes nothing unless all next entries lie in one row of the table and have equal
-// operations. The row must also be the last row of every trace, or of no trace.
+// Takes the next entry from the traces of all lanes at once. The traces are the columns of the table
+// Traces::rows. The function takes the entries only if they lie in one row of the table and have equal
+// operations. The row must also be the last row of every trace, or of no trace. Returns false if it takes
+// nothing.
 bool Lockstep::pop_row(unsigned index, unsigned& done) {
     WarpRun& warp = warps_[index];
     Traces& traces = traces_[index];
@@ -116,9 +117,9 @@ bool Lockstep::pop_row(unsigned index, unsigned& done) {
     return true;
 }
 
-// Takes the next entry (a recorded operation) from the trace of each lane in `lanes`, if it has the operation
-// of the first lane's entry. Returns the lanes whose entries were taken. Adds lanes whose traces are now
-// empty to `done`.
+// Takes the next entry (a recorded operation) from the traces of those lanes in `lanes` whose entries have
+// the same operation as the first lane's entry. Returns these lanes. Adds lanes whose traces are now empty to
+// `done`.
 unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     WarpRun& warp = warps_[index];
     if (lanes == kAllLanes && pop_row(index, done)) return lanes;
@@ -143,8 +144,8 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     return same;
 }
 
-// Moves `position` to the place of an entry `op` in the program. Returns true if the entry is a memory access
-// or a barrier, and false if it is a jump or an exit of a loop.
+// Moves `position` to the place in the program at which the operation `op` was recorded. Returns true if the
+// operation is a memory access or a barrier, and false if it is a jump or an exit from a loop.
 [[gnu::always_inline]] bool Lockstep::step_to(Position& position, const WarpRun& warp, const Op& op) {
     switch (op.kind) {
         case Kind::part: position.part(loops_, op.site, warp.issued); return false;
@@ -154,7 +155,7 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
 }
 
 // Takes entries from the trace of a lane that is alone in its group, up to the next access or barrier.
-// Returns whether the trace has an access or barrier.
+// Returns false if the trace ends before an access or barrier.
 [[gnu::always_inline]] bool Lockstep::pop_to_step(unsigned index, unsigned group, unsigned lane) {
     WarpRun& warp = warps_[index];
     Traces& traces = traces_[index];
@@ -180,8 +181,8 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     counting.fetch_step(warp, lanes);
 }
 
-// Moves a group of lanes to the entry that the lanes have just taken from their traces. If the entry is an
-// access or a barrier, the lanes wait there, and the function returns true.
+// Moves a group of lanes to the place of the entry that the lanes have just taken from their traces. If the
+// entry is an access or a barrier, the lanes wait there, and the function returns true.
 [[gnu::always_inline]] bool Lockstep::come_to_step(unsigned index, unsigned group, unsigned lanes) {
     WarpRun& warp = warps_[index];
     const Op& op = counting.ops[warp.now[__builtin_ctz(lanes)].op()];
@@ -191,8 +192,8 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
 }
 
 // Takes the next access or barrier from the traces of a warp whose lanes have all followed one path so far.
-// Returns the lanes that take part in it. Returns 0 in three cases: the lanes take different paths here, a
-// lane outside of their path has recorded operations, or the traces end before an access or barrier.
+// Returns the lanes that take part in it. Returns 0 in three cases: the lanes take different paths from here,
+// a lane outside the path has recorded operations, or the traces end before an access or barrier.
 unsigned Lockstep::take_together(unsigned index) {
     WarpRun& warp = warps_[index];
     while (can_issue(index) && warp.together) {
@@ -224,7 +225,7 @@ unsigned Lockstep::take_together(unsigned index) {
     return 0;
 }
 
-// Ends the common path of a warp. From now on the warp's lanes advance in several groups.
+// Ends the common path of a warp's lanes. From now on the lanes advance in several groups.
 void Lockstep::scatter(unsigned index) {
     WarpRun& warp = warps_[index];
     unsigned lanes = warp.together & warp.traced;
@@ -232,9 +233,9 @@ void Lockstep::scatter(unsigned index) {
     if (unsigned done = advance(index, warp.common, lanes)) end(index, done);
 }
 
-// Lets the group that performed the warp's previous operation (`leads`) perform the next operation too, if it
-// is still behind all other waiting groups. Returns the group's lanes. Returns 0 if take_last() must choose
-// the group, which it also does if no other group waits, and once in kPollPatience operations.
+// Takes the next operation of the group `leads`, which also performed the warp's previous operation, if this
+// group is still behind all other waiting groups. Returns the group's lanes. Returns 0 if take_last() must
+// choose a group: also if no other group waits, and once in kPollPatience operations.
 [[gnu::always_inline]] unsigned Lockstep::take_leading(WarpRun& warp) {
     unsigned others = warp.groups_waiting & ~warp.leads;
     if (!(warp.groups_waiting & warp.leads) || !others || warp.issued % kPollPatience == kPollPatience - 1) return 0;
@@ -251,7 +252,7 @@ void Lockstep::scatter(unsigned index) {
 }
 
 // Takes the operation of the group that next_group() chooses. Other groups of lanes at the same place in the
-// program take part, too. Returns the participating lanes.
+// program take part in this operation. Returns the participating lanes.
 unsigned Lockstep::take_last(WarpRun& warp) {
     unsigned chosen = next_group(warp);
     Group& next = warp.group[chosen];
@@ -334,16 +335,17 @@ unsigned Lockstep::advance(unsigned index, unsigned from, unsigned lanes) {
     return 0;
 }
 
-// Moves lanes, which have just taken equal entries from their traces, to their next accesses or barriers. The
-// traces of the lanes `done` are empty. Returns the lanes whose traces end before an access or barrier.
+// Moves lanes that have just taken equal entries from their traces to their next accesses or barriers. `done`
+// contains the lanes whose traces are now empty. Returns the lanes whose traces end before an access or
+// barrier.
 unsigned Lockstep::arrive(unsigned index, unsigned from, unsigned lanes, unsigned done) {
     unsigned group = warps_[index].divide(from, lanes);
     if (come_to_step(index, group, lanes)) return 0;
     return done | advance(index, group, lanes & ~done);
 }
 
-// Records that the traces of `lanes` are empty. Lanes that have waited for this may run again. Lanes in
-// `stores` may write a delayed store to memory.
+// Records that the traces of `lanes` are empty. Lanes that have waited for an empty trace may run again.
+// Lanes in `stores` may write a delayed store to memory.
 void Lockstep::end(unsigned index, unsigned lanes, unsigned stores) {
     WarpRun& warp = warps_[index];
     warp.waiting &= ~lanes;

@@ -2,22 +2,20 @@
 // is a memory access or a barrier. A lane executes an operation on its own. Later its warp performs the
 // operation: the emulator counts it for all participating lanes at once.
 //
-// A lane runs ahead of its warp and records its operations in a list, its trace. It runs through ordinary
-// loads. It also runs past ordinary stores up to its next load, and a store buffer keeps the stored values.
-// At any other operation the lane waits: an atomic, a volatile load, a barrier, and some loads (see
-// counting.h).
+// A lane runs ahead of its warp and records its operations in a list, its trace. It does not wait at ordinary
+// loads. Ordinary stores go to a store buffer, and the lane runs on to its next load. At all other operations the
+// lane waits: atomics, volatile loads, barriers, and some loads (see counting.h).
 //
 // When no thread of the block can run, every warp performs one operation. The warp chooses the lane that is
-// behind all other lanes in the program. All lanes at this lane's place take part in the operation. So lanes
+// behind all other lanes in the program. All lanes at the same place take part in this lane's operation. So lanes
 // that leave a branch or a loop early wait after its end for the other lanes, as on a GPU. When the trace of
 // a waiting lane is empty, the lane continues.
 //
-// Lanes that have come to one place on one path form a group with one position. When their next entries
-// differ, the group is divided. Groups that perform an operation together are merged.
+// Lanes that have come to the same place on the same path form a group with one position. When the next entries
+// of their traces differ, the group is divided. Groups that perform an operation together are merged.
 //
 // No lane of a warp stores before the other lanes have performed the loads that precede this store in the
-// program. In a data race, a load may return a value as old as the last operation at which its lane has
-// waited.
+// program. In a data race, a load may return an old value: the value at the time when its lane last waited.
 //
 // Lanes that leave a loop early in different iterations continue separately, up to the place where the lanes
 // that stayed in the loop wait.
@@ -59,14 +57,14 @@ struct WarpRun {
     unsigned groups_issued;   // bits of groups that perform the current operation
     unsigned common;          // index in `group` of the lanes that run together
     // `leads` is the bit of the group of lanes that performed the warp's previous operation, or 0 if several
-    // groups performed it. While one group leads, `others` caches the bits of the other waiting groups.
-    // `next_behind` is the index of the group in `others` that is furthest behind in the program.
+    // groups performed it together. `others` caches the bits of the other waiting groups while `leads` is
+    // set. `next_behind` is the index of the group in `others` that is furthest behind in the program.
     unsigned leads, others, next_behind;
     Group group[kWarpSize];
 
     Entry now[kWarpSize];               // by lane: the operation at which the lane waits
-    // By lane: the number of stores that all threads of the launch had made when the lane recorded the first
-    // entry of its trace.
+    // Has one element per lane: the number of stores that all threads of the launch had made when the lane
+    // recorded the first entry of its trace.
     uint64_t stores_before[kWarpSize];
 
     // The warp's most recent reads. If a warp only repeats these reads, it spins in a wait loop. Each element
@@ -76,10 +74,10 @@ struct WarpRun {
     unsigned last_read;      // index of the most recent read in `reads`
     unsigned repeats;
 
-    // The members of `steps` count the warp's operations in one phase, whose number is `epoch`. `all` counts
-    // every operation. The other members leave out stores to global memory, for which the warp need not wait.
-    // `far` counts loads of sectors (32 bytes) that the warp has not loaded recently, and `near` counts loads
-    // of other sectors.
+    // The members of `steps` count the warp's operations in the phase with the number `epoch`. `all` counts
+    // every operation. The other members leave out stores to global memory, because the warp need not wait
+    // for these. `far` counts loads of sectors (32 bytes) that the warp has not loaded recently, and `near`
+    // counts loads of other sectors.
     uint32_t epoch;
     struct Steps {
         uint64_t all = 0, far = 0, near = 0, shared = 0, atomics = 0, barriers = 0;
@@ -91,7 +89,7 @@ struct WarpRun {
     static constexpr size_t kRecent = 512;
     std::vector<uint32_t> recent;
     // Returns whether a sector of global memory was loaded recently, and adds the sector to `recent`. `index`
-    // is the sector's index in its buffer, and `number` its number in memory.
+    // is the sector's index in its buffer, and `number` is its number in the whole memory.
     static bool had_lately(uint32_t* recent, uint32_t index, uint32_t number) {
         uint32_t& slot = recent[index % kRecent];
         bool had = slot == number;
@@ -113,13 +111,13 @@ struct WarpRun {
         reads[last_read] = now;
         repeats = 0;
     }
-    // Moves `lanes` of the group `from` to a new group. Returns the index of the new group. If the group has
-    // no other lanes, nothing moves, and the function returns `from`.
+    // Moves `lanes` of the group `from` to a new group. Returns the index of the new group. If `lanes` are
+    // all lanes of the group, the function moves nothing and returns `from`.
     unsigned divide(unsigned from, unsigned lanes);
 };
 
-// The actions for a lane after its warp has performed an operation: write a delayed store to memory, let the
-// lane run again, or both.
+// What a lane does after its warp has performed an operation: the lane writes a delayed store to memory, runs
+// again, or both.
 class Turn {
   public:
     Turn(unsigned rank, unsigned stores, unsigned goes_on) : bits_(rank << 2 | stores << 1 | goes_on) {}
@@ -131,8 +129,8 @@ class Turn {
     uint32_t bits_;
 };
 
-// Tells whether a block should let other blocks run, and why. With `turn_over`, the block has run for the
-// largest number of rounds that a block may run at a time. With `waits`, the block waits for other blocks.
+// Tells whether a block should let other blocks run, and why. `turn_over`: the block has run for as many
+// rounds as a block may run at a time. `waits`: the block waits for other blocks.
 enum class Leave { no, turn_over, waits };
 
 // Runs the warps of one block in lockstep, to count their memory accesses. A ResidentBlock owns one Lockstep
@@ -152,9 +150,9 @@ class Lockstep {
     void note_first(unsigned rank, uint32_t stores) {
         WarpRun& warp = warps_[rank / kWarpSize];
         unsigned bit = 1u << rank % kWarpSize;
-        // The lane may already be counted in `traced_`, although its trace is empty: the lane's previous
-        // operation has left the trace, but the warp has not performed it yet. This happens if another lane
-        // has let the lane continue after a warp function.
+        // A lane whose trace is empty may already be counted in `traced_`: its previous operation has left
+        // the trace, but the warp has not performed it yet. This happens if another lane has let the lane
+        // continue after a warp function.
         if (!(warp.traced & bit)) ++traced_;
         warp.traced |= bit;
         warp.empty &= ~bit;
@@ -170,8 +168,8 @@ class Lockstep {
     }
     // Makes the lane wait until its trace is empty.
     void await(unsigned rank) { warps_[rank / kWarpSize].awaits |= 1u << rank % kWarpSize; }
-    // Delays a store of a lane, after the lane's earlier stores. Returns null if the store buffer has no
-    // room.
+    // Adds a store of a lane to the store buffer, after the lane's earlier stores. Returns null if the store
+    // buffer is full.
     StoreBuffer::Store* add_store(unsigned rank) {
         StoreBuffer::Store* store = stores_[rank / kWarpSize].add(rank % kWarpSize);
         if (store) warps_[rank / kWarpSize].put_off |= 1u << rank % kWarpSize;
@@ -190,12 +188,12 @@ class Lockstep {
         return store;
     }
     // await_stores() makes a lane wait until its delayed stores have been written to memory. The lane must
-    // have delayed stores. ends_wait_for_stores() returns true if the lane has waited and has no more
-    // delayed stores. It then ends the wait.
+    // have delayed stores. ends_wait_for_stores() ends this wait and returns true if the lane has no delayed
+    // stores left.
     void await_stores(unsigned rank) { warps_[rank / kWarpSize].stores |= 1u << rank % kWarpSize; }
     bool awaits_stores(unsigned rank) const { return warps_[rank / kWarpSize].stores >> rank % kWarpSize & 1; }
     bool ends_wait_for_stores(unsigned rank);
-    // Moves the remaining entries of a lane's trace to the beginning of the trace's memory.
+    // Moves the remaining entries of a lane's trace to the beginning of the trace.
     void begin_trace_anew(unsigned rank, uint32_t stores);
 
     WarpRun& warp(unsigned index) { return warps_[index]; }
@@ -226,11 +224,11 @@ class Lockstep {
     // operation. After the operation the caller must call release().
     unsigned take(unsigned warp);
     void release(unsigned warp, unsigned lanes);
-    // A queue contains the lanes that may write a delayed store or run again now. has_next() returns whether
-    // the queue has more lanes. next() takes the next lane from the queue.
+    // The queue contains the lanes that may now write a delayed store or run again. has_next() returns
+    // whether the queue is not empty. next() takes the next lane from the queue.
     bool has_next() const { return next_ < turns_.size(); }
     Turn next() { return turns_[next_++]; }
-    // Returns what the `later`-th call of next() from now will return, or null if the queue is shorter.
+    // Returns the result that the `later`-th next call of next() will have, or null if the queue is shorter.
     const Turn* upcoming(size_t later) const {
         return next_ + later <= turns_.size() ? &turns_[next_ + later - 1] : nullptr;
     }
@@ -238,8 +236,8 @@ class Lockstep {
     // Number of rounds so far. In a round, each warp of the block performs one operation.
     uint64_t time = 0;
 
-    // Records that the block has passed a barrier with other blocks. For the next kClose rounds it lets other
-    // blocks run after every round.
+    // Records that the block has passed a barrier with other blocks. For the next kClose rounds, the block
+    // lets other blocks run after every round.
     void meet() { close_until_ = time + kClose; }
     // Ends a round of this block. The block then lets other blocks run in two cases: all its warps wait in
     // loops, or it has run for as many rounds as a block may run at a time.

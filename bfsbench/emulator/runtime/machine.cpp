@@ -10,7 +10,7 @@ namespace emu {
 
 namespace {
 
-// Smallest number of CUDA threads for which another thread of the operating system is woken. Waking it takes
+// Smallest number of CUDA threads per additional thread of the operating system. Waking such a thread takes
 // as long as running this many CUDA threads that do nothing.
 constexpr uint64_t kThreadsWorthHelp = 2048;
 
@@ -95,7 +95,7 @@ std::string Machine::launch(const Kernel& kernel, const LaunchShape& shape, void
         return std::string("kernel '") + k.name + "' " + damage;
     };
     std::string error = run(kernel, kernel.entry, shape, arguments, nullptr);
-    // A stack of child launches: all descendants of a child end before its younger siblings begin.
+    // A stack of child launches. The descendants of a child run before the child's younger siblings.
     std::vector<ChildLaunch> waiting;
     collect_children(waiting);
     while (error.empty() && !waiting.empty()) {
@@ -139,8 +139,8 @@ void Machine::collect_children(std::vector<ChildLaunch>& stack) {
     std::move(ordinary.rbegin(), ordinary.rend(), std::back_inserter(stack));
 }
 
-// Runs a grid. Returns its first error, or an empty string. The caller's thread runs blocks, and helper
-// threads join it.
+// Runs a grid. Returns its first error, or an empty string. The calling thread runs blocks, and helper
+// threads may run further blocks.
 std::string Machine::run_grid(Grid& grid) {
     uint64_t threads = uint64_t{volume(grid.blocks)} * volume(grid.threads);
     auto wanted = static_cast<unsigned>(

@@ -1,5 +1,4 @@
-// The emulated GPU: its limits, its workers, which run blocks, and its launches. The machine runs one launch
-// at a time.
+// The emulated GPU. A Machine has the limits of a GPU, workers that run blocks, and one launch at a time.
 #pragma once
 
 #include <atomic>
@@ -36,9 +35,9 @@ struct Limits {
 
 class Machine {
   public:
-    // Creates a machine. With seed 0, `workers` threads run blocks in the fastest order. Any other seed gives
-    // a random order, which is repeatable with one worker. With `watches`, the machine checks every memory
-    // access. This mode needs one worker, and kernels that were compiled for the checks.
+    // Creates a machine. With seed 0, `workers` threads run blocks in the order that takes the least time.
+    // Any other seed gives a random order, which is repeatable with one worker. With `watches`, the machine
+    // checks every memory access. This mode needs one worker, and kernels that were compiled for the checks.
     Machine(const Limits& limits, uint64_t seed, unsigned workers, bool watches);
     ~Machine();
     Machine(const Machine&) = delete;
@@ -53,14 +52,15 @@ class Machine {
 
     Buffers buffers;
     const std::unique_ptr<Watch> watch;  // null unless the machine checks memory accesses
-    // True if threads are interrupted at every access during some intervals of time. The member matters only
-    // if the machine checks memory accesses.
+    // True if threads are interrupted at every access during some intervals of time. Used only if the machine
+    // checks memory accesses.
     const bool dense;
-    // True if a shuffle from a lane that takes no part ends the launch.
+    // True if the launch ends when a shuffle reads from a lane that does not take part.
     bool stops_bad_shuffles = true;
     std::unique_ptr<Counting> counting;  // null unless the machine counts memory accesses
 
-    // Counts a child launch that a kernel queues. Returns false if too many child launches already wait.
+    // Counts a child launch that a kernel queues. Returns false if too many child launches are already
+    // waiting.
     bool reserve_child();
 
     // free_stacks() counts the stacks that no thread uses, and allocated_stacks() counts all stacks. Between

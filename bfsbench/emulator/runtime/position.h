@@ -25,10 +25,10 @@ using Loops = std::unordered_map<const void*, Loop>;
 class Position {
   public:
     void begin() { place_ = parted_at_ = nullptr, parted_ = 0, depth_ = 0; }
-    // Moves the lane to the basic block, memory access or barrier at the address `place`.
+    // Moves the lane to `place`, the address of a basic block, memory access or barrier.
     void move(Loops& loops, const void* place) {
-        // The lane has jumped back beyond the place where it left a loop early, to another iteration of an
-        // enclosing loop. So it no longer runs apart from the other lanes.
+        // The lane has jumped back to an address before the place where it left a loop early. It is now in
+        // another iteration of an enclosing loop, so it no longer runs apart from the other lanes.
         if (place <= parted_at_) parted_ = 0, parted_at_ = nullptr;
         if (place <= place_) jump_back(loops, place);
         while (depth_ && !iterations_[depth_ - 1].loop->has(place)) --depth_;
@@ -40,16 +40,16 @@ class Position {
         move(loops, to);
     }
     bool is_behind(const Position& other) const;
-    // Records that the lane leaves a loop early. Lanes that leave a loop early between the same two
-    // operations of their warp stay together.
+    // Records that the lane leaves a loop early. Lanes that leave loops early after the same operation of
+    // their warp stay together.
     void part(Loops& loops, const void* place, uint64_t step) {
         if (place > place_) move(loops, place);
         parted_ = step, parted_at_ = place;
     }
     void join(const Position& other) { parted_ = other.parted_; }
-    // Returns whether this lane may perform an operation together with the lane `other`. Both must be at one
-    // place, and in equal iterations of all loops. If `other` has left a loop early, this lane must have done
-    // so after the same operation of the warp.
+    // Returns whether this lane may perform an operation together with the lane `other`. Both lanes must be
+    // at the same place, and in the same iterations of all loops. If `other` has left a loop early, this lane
+    // must have left one after the same operation of the warp.
     bool is_with(const Position& other) const {
         if (place_ != other.place_ || depth_ != other.depth_) return false;
         if (parted_ != other.parted_ && other.parted_) return false;
@@ -59,14 +59,14 @@ class Position {
         }
         return true;
     }
-    // Returns whether two lanes have left a loop early at the same operation and place, or neither has. The
-    // caller must have checked that is_with() is true. If both functions return true, the positions stay
-    // equal as long as the two lanes execute equal instructions.
+    // Returns whether two lanes have left a loop early at the same operation and place, or neither lane has
+    // left one early. The caller must first check that is_with() returns true. If both functions return true,
+    // the positions stay equal as long as the two lanes execute equal instructions.
     bool is_same_as(const Position& other) const { return parted_ == other.parted_ && parted_at_ == other.parted_at_; }
 
     Position() = default;
     Position(const Position& other) { *this = other; }
-    // Copies only the iterations in use, to save time.
+    // Copies only the used elements of `iterations_`, to save time.
     Position& operator=(const Position& other) {
         place_ = other.place_, parted_at_ = other.parted_at_, parted_ = other.parted_, depth_ = other.depth_;
         for (unsigned i = 0; i < depth_; ++i) iterations_[i] = other.iterations_[i];
@@ -89,12 +89,11 @@ class Position {
     void jump_elsewhere(Loops& loops, const void* place);
     const void* place_ = nullptr;
     const void* parted_at_ = nullptr;
-    // Number of the warp's operation after which the lane left a loop. It is 0 if the lane has not left a
-    // loop.
+    // Number of the warp's operation after which the lane left a loop early, or 0 if it has not done so.
     uint64_t parted_ = 0;
     unsigned depth_ = 0;
-    // The loops around the lane's instruction, outermost loop first, each with the number of the lane's
-    // current iteration. A loop is in the list only from the lane's second iteration on.
+    // The loops around the lane's instruction, outermost loop first. Each element also has the number of the
+    // lane's current iteration. A loop is added at the lane's second iteration.
     Iteration iterations_[kDepth];
 };
 

@@ -3,8 +3,8 @@
 
 namespace emu {
 
-// Fetches a cache line. g++ would drop calls of a function that only prefetches. The empty assembly statement
-// counts as an effect, so it keeps the calls.
+// Fetches a cache line. The empty assembly statement counts as a side effect. Without it, g++ would remove
+// calls of this function, which only prefetches.
 inline void prefetch(const void* place) {
     __builtin_prefetch(place);
     asm volatile("");

@@ -94,8 +94,8 @@ static void finish(int status, const std::string& death, const void* site) {
 // Writes the report at the very end of the process, after all of the program's own exit handlers.
 void finish_program(int status, void*) { finish(status, "", nullptr); }
 
-// Writes the report before a signal kills the process, so that its findings are not lost. If the interrupted
-// code holds a lock that the report needs, an alarm ends the process.
+// Writes the report before a signal kills the process, so that the report's findings are not lost. The
+// interrupted code may hold a lock that the report needs. In this case an alarm ends the process.
 static void on_deadly_signal(int number, siginfo_t*, [[maybe_unused]] void* context) {
     for (int one : kDeadly) signal(one, SIG_DFL);
     alarm(kMostSecondsToReport);
@@ -202,7 +202,7 @@ cudaError_t ProgramDevice::launch(const Kernel& kernel, const LaunchShape& shape
     std::string failure = machine.launch(kernel, wanted, arguments);
     if (failure.empty()) return cudaSuccess;
     say(failure);
-    // A watched program continues after a fault, so that its later launches are checked, too.
+    // A program with race detection continues after a fault, so that its later launches are also checked.
     if (machine.watch) {
         if (!machine.watch->has_error()) failures_.push_back(failure);
         return cudaSuccess;
@@ -220,15 +220,15 @@ bool ProgramDevice::reaches(const void* address, size_t bytes) {
     return region && static_cast<size_t>(static_cast<const char*>(address) - begin) + bytes <= region->bytes;
 }
 
-// Checks whether an operation that the host issues races with work of other streams. If `waits`, the host waits
-// for the end of the operation.
+// Checks whether an operation that the host issues races with work of other streams. `waits` says whether the
+// host waits for the end of the operation.
 void ProgramDevice::order(const Call& call, bool waits, std::initializer_list<Touched> accesses) {
     if (!streams()) return;
     std::lock_guard<std::mutex> working(working_);
     machine.watch->begin_operation(number_of(call.stream), {call.name, call.from, call.site, false});
     for (auto [address, bytes, act] : accesses) {
-        // If the host waits for this operation, or if the program has only one stream, no later operation can
-        // race with it.
+        // If the host waits for the end of this operation, no later operation can race with it. The same
+        // holds for accesses to device memory in a program with only one stream.
         bool is_ordered = waits || (memory.has(address) && !streams()->has_several());
         if (!address || (is_ordered && machine.watch->clocks.runs_alone())) continue;
         machine.watch->touch(static_cast<const char*>(address), bytes, act);
@@ -261,8 +261,9 @@ cudaError_t ProgramDevice::copy(void* to, const void* from, size_t bytes, cudaMe
     }
     bool known = kind != cudaMemcpyDefault;
     bool host_to = known ? to_host : !memory.has(to), host_from = known ? from_host : !memory.has(from);
-    // The driver copies pageable memory to a buffer of its own before the call returns. So the program may then
-    // change the memory. cudaMemcpy returns after the end of a copy to or from the host.
+    // The driver copies pageable memory of the host to its own buffer before the call returns. So the program
+    // may change the pageable memory afterwards. cudaMemcpy waits for the end of each copy to or from the
+    // host.
     bool is_staged = host_from && !machine.buffers.at(static_cast<const char*>(from)).second;
     bool waits = call.is_async ? host_to && host_from : host_to || host_from;
     order(call, waits, {{is_staged ? nullptr : from, bytes, Act::read}, {to, bytes, Act::write}});

@@ -1,4 +1,4 @@
-// The emulated device of a program that has its own host code. The program calls it through CUDA's runtime
+// The emulated device of a program with its own host code. The program uses the device through CUDA's runtime
 // API.
 #pragma once
 
@@ -17,9 +17,9 @@ struct emu_stream {
 
 namespace emu {
 
-// A call of the runtime API. `name` is the name of the called function. `from` is the source line of the call,
-// if the line is known, and `site` is the instruction of the call. The work of the call belongs to `stream`.
-// If `is_async` is true, this work may end after the function has returned.
+// A call of the runtime API. `name` is the name of the called function. `from` is the source line of the
+// call, if it is known, and `site` is the address of the calling instruction. The call issues its work to
+// `stream`. If `is_async` is true, the work may end after the function has returned.
 struct Call {
     const char* name;
     const void* site;
@@ -47,34 +47,34 @@ class ProgramDevice {
 
     Machine machine;
     DeviceMemory memory;
-    // The memory from cudaMallocManaged() that is not freed: its size in bytes by its address.
+    // Maps the address of each allocation of cudaMallocManaged() that is not freed to its size in bytes.
     std::map<void*, size_t> managed;
     const Limits& limits;
-    // Error of a failed kernel, which all later calls of the runtime API return.
+    // The error of a failed kernel. All later calls of the runtime API return it.
     cudaError_t sticky = cudaSuccess;
 
-    // Records a fault of the host code at the current call of the runtime API. Only a program built with race
+    // Records a fault that the host code makes in a call of the runtime API. Only a program with race
     // detection records faults.
     void find(const char* kind, const std::string& what, CallSite from, const void* site);
     // Records that the program has read the error of a refused launch.
     void ask_for_errors() { unasked_.file = nullptr; }
     // Records the call that allocated the memory at `place`, for the report of leaks.
     void remember(void* place, const Call& call);
-    // Records, before cudaFree() or cudaFreeAsync() frees memory of the device, for which streams the call
-    // waits. Reports races of the call with other work.
+    // Called before cudaFree() or cudaFreeAsync() frees device memory. Records which streams the call waits
+    // for, and reports races of the call with other work.
     void before_free(void* place, const Call& call);
     // Returns the object that records the order of the streams' work. Returns null in a program without race
     // detection, and while a kernel runs.
     Streams* streams() { return machine.watch && !current ? &machine.watch->streams : nullptr; }
-    // Records that a signal kills the program. The program could not free its memory and read its errors any
-    // more, so the report does not list these omissions.
+    // Records that a signal kills the program. The report then lists no leaks and no unread errors, because
+    // the program had no chance to free its memory and read its errors.
     void die(const std::string& death, const void* site);
     // Writes findings and counts to the file `path`. Returns whether there is any finding.
     bool report(int status, const char* path);
     // Stores an error, which cudaGetLastError returns later. Returns the error.
     cudaError_t note(cudaError_t error);
     cudaError_t launch(const Kernel& kernel, const LaunchShape& shape, void** arguments, bool cooperative, CallSite from);
-    // copy() and set() copy and fill memory for functions such as cudaMemcpy and cudaMemset.
+    // copy() and set() copy and fill memory. They implement functions such as cudaMemcpy and cudaMemset.
     cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, const Call& call);
     cudaError_t set(void* to, int value, size_t bytes, const Call& call);
     cudaError_t allow_dynamic_shared(const Kernel& kernel, int bytes);
@@ -106,8 +106,9 @@ class ProgramDevice {
 
 extern thread_local cudaError_t last_error;
 
-// Returns the number of a stream in Streams. CUDA has one default stream for all host threads, and one for each
-// host thread. The emulator treats them as one stream, because a null pointer may stand for either kind.
+// Returns the number of a stream in Streams. CUDA has a default stream that all host threads share, and
+// another default stream for each host thread. The emulator treats all of them as one stream, because a null
+// pointer may stand for either kind.
 inline unsigned number_of(cudaStream_t stream) {
     return stream > cudaStreamFireAndForget ? stream->number : Streams::kDefault;
 }

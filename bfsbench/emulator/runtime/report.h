@@ -1,4 +1,5 @@
-// Writes findings and counts as text. Each line is a row of fields, which tabs separate. watch.py reads the rows.
+// Writes findings and counts as text. Each line is a row of fields, separated by tabs. watch.py reads the
+// rows.
 #pragma once
 
 #include <cstdint>

@@ -40,8 +40,8 @@ Counting::Site& Counting::find_site(unsigned op) {
         warp.steps = {};
         warp.length = 0;
     }
-    // Time of an access to a sector that was not loaded recently. The unit is the time of an access to a
-    // recently loaded sector.
+    // An access to a sector that was not loaded recently takes kFar times as long as an access to a recently
+    // loaded sector.
     constexpr unsigned kFar = 7;
     WarpRun::Steps& steps = warp.steps;
     ++steps.all;
@@ -63,8 +63,8 @@ Counting::Site& Counting::find_site(unsigned op) {
     phases_.back().longest = steps;
 }
 
-// Lists each different sector once, by its number in the GPU's memory. Returns the length of the list. Adds
-// to `far` the number of sectors that the warp has not loaded recently.
+// Writes each different sector once to `listed`, as its number in the GPU's memory. Returns the number of
+// these sectors. Adds to `far` the number of sectors that the warp has not loaded recently.
 [[gnu::always_inline]] unsigned Counting::count_distinct(WarpRun& warp, Site& site, Count& count,
                                                          const uint32_t* sectors, unsigned number, uint32_t place,
                                                          uint32_t* listed, uint64_t& far) {
@@ -123,8 +123,8 @@ void Counting::count_group(ResidentBlock& block, unsigned index, unsigned lanes)
     }
 }
 
-// Counts an ordinary load in the common case. Returns false, without counting, if a lane leaves the region
-// that the instruction last accessed, or touches two sectors.
+// Counts an ordinary load in the common case. Returns false, without counting, if a lane loads from outside
+// the region that the instruction last accessed, or from two sectors.
 bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned lanes, const Op& op, Site& site) {
     const char* begin = site.place.begin;
     size_t last = site.place.bytes - 1, beyond = op.bytes - 1, beside = 0, crosses = 0;
@@ -158,7 +158,7 @@ bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned l
             sectors[number++] = static_cast<uint32_t>(offset / kSector);
         });
         // If the region begins inside a sector, near() may miss a store to the last bytes that a lane loads.
-        // So count_overtaken() makes an exact test.
+        // In this case count_overtaken() makes an exact test.
         old |= stores && reinterpret_cast<uintptr_t>(begin) % kSector;
     }
     if (beside >> 63 || crosses >= kSector) return false;
@@ -179,7 +179,8 @@ bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned l
     return true;
 }
 
-// Finds the memory region that the first lane accesses, and leaves out the lanes that access other regions.
+// Finds the memory region that the first lane accesses. Removes the lanes that access other regions from the
+// execution.
 void Counting::gather(Execution& execution, Site& site) {
     const Entry* now = execution.block.lockstep->warp(execution.warp).now;
     if (execution.op->kind == Kind::barrier) {
@@ -318,8 +319,9 @@ bool Counting::near_stores(const Site& site, const uint32_t* sectors, unsigned n
 }
 
 // Counts loads that may have read an old value. The emulator lets a lane run ahead of its warp, so the lane
-// reads memory before its warp performs the load. A load is counted if another thread stored to the word in
-// between. If this happens often at an instruction, lanes wait there for their warp from then on.
+// reads memory before its warp performs the load. The function counts a load if another thread stored to the
+// word between these two times. If this happens often at an instruction, lanes wait for their warp at this
+// instruction from then on.
 void Counting::count_overtaken(const WarpRun& warp, unsigned lanes, const Op& op, Site& site) {
     constexpr uint64_t kOneIn = 64;
     each_lane(lanes, [&](unsigned lane) {
@@ -333,10 +335,10 @@ void Counting::count_overtaken(const WarpRun& warp, unsigned lanes, const Op& op
 }
 
 // Records whether an atomic instruction has used only one word in this phase. If nvcc can prove that all
-// threads add to one word, its code first adds up the numbers of a warp's lanes. The emulator assumes this
-// for instructions that have used only one word so far in the phase.
+// threads add to one word, the generated code first combines the operands of a warp's lanes. The emulator
+// assumes this for instructions that have used only one word so far in the phase.
 void Counting::follow_words(const Execution& execution, Site& site) {
-    // Null stands for shared memory.
+    // `region` is null for shared memory.
     const char* region = site.place.memory == Memory::global ? site.place.begin : nullptr;
     if (site.word_epoch != epoch_ || site.word_region != region) {
         site.word_epoch = epoch_, site.word_region = region, site.word = execution.offset[0];
@@ -345,8 +347,8 @@ void Counting::follow_words(const Execution& execution, Site& site) {
     for (unsigned i = 0; i < execution.number; ++i) site.scattered |= execution.offset[i] != site.word;
 }
 
-// Counts collisions of atomics: lanes that update a word which an earlier lane also updates. Each colliding
-// lane needs one more access to the word's sector, unless the compiler would add up the lanes' numbers first.
+// Counts collisions of atomics: lanes that update the same word as an earlier lane. Each colliding lane needs
+// one more access to the word's sector, unless the compiler would first combine the operands of the lanes.
 void Counting::count_collisions(const Execution& execution, Site& site, Count& count) {
     auto& parts = site.touched->words;
     if (size_t needed = site.place.bytes / kWord + 2; parts.size() != needed) parts.resize(needed);
@@ -371,10 +373,10 @@ void Counting::count_collisions(const Execution& execution, Site& site, Count& c
 }
 
 // Counts passes through shared memory for one access of a warp. In a pass, each bank serves one word to all
-// lanes that access this word. Each atomic on a word needs a pass of its own, unless the compiler would add
-// up the lanes' numbers first. An access to 8 bytes needs a pass for each half of the warp, and an access to
-// 16 bytes a pass for each quarter. An atomic on 8 bytes is a loop of compare-and-swap that lanes leave one
-// by one. So each lane needs a pass, but there are no bank conflicts.
+// lanes that access this word. Each atomic on a word needs its own pass, unless the compiler would first
+// combine the operands of the lanes. An access to 8 bytes needs one pass for each half of the warp, and an
+// access to 16 bytes needs one pass for each quarter. An atomic on 8 bytes is a loop of compare-and-swap, in
+// which one lane at a time succeeds. So each lane needs one pass, but there are no bank conflicts.
 void Counting::count_banks(const Execution& execution, const Site& site, Count& count) {
     const Op& op = *execution.op;
     if (op.kind == Kind::update && op.bytes == 2 * kWord) {

@@ -31,15 +31,15 @@ struct alignas(64) Fiber : Thread {
     char* stack;      // lowest address of the thread's stack; null before the thread runs and after it ends
     Wait waits_at;
     bool exited;
-    // If the emulator counts memory accesses: true if the thread has returned, but its delayed stores have
-    // not been performed.
+    // True if the thread has returned, but its delayed stores have not been performed. Used only when the
+    // emulator counts memory accesses.
     bool has_returned;
     // True if the thread has arrived at the cluster's barrier, but has not yet waited there.
     bool arrived_at_cluster;
     CallSite waits_from;      // source line of the barrier at which the thread waits
     unsigned cluster_phase;   // number of completed cluster barriers when the thread last arrived
 
-    // If the emulator counts memory accesses: the instruction at which the thread has stopped.
+    // The instruction at which the thread has stopped. Used only when the emulator counts memory accesses.
     const void* place;
 
     // The thread's arrival at the barrier of its block. `due` is true while the arrival has not been counted.
@@ -58,7 +58,8 @@ struct alignas(64) Fiber : Thread {
     const char* last_address;
 };
 
-// Lanes that wait in one warp function with one mask. Several groups of a warp may wait at once.
+// Lanes that wait in the same warp function with the same mask. Several groups of a warp may wait at the same
+// time.
 struct LaneGroup {
     unsigned mask, arrived;
     Collective kind;
@@ -76,8 +77,8 @@ struct Warp {
     uint64_t result[kWarpSize];
 };
 
-// Blocks that share a barrier and can reach each other's shared memory. A block without a cluster forms a
-// cluster of one block. All blocks of a cluster run on one worker.
+// A cluster of blocks. They share a barrier, and can access each other's shared memory. A block without a
+// cluster forms a cluster of one block. All blocks of a cluster run on one worker.
 struct Cluster {
     unsigned live = 0;     // number of threads that have not exited
     unsigned arrived = 0;  // number of these threads that have arrived at the cluster's barrier
@@ -100,19 +101,19 @@ struct ResidentBlock : Block {
     unsigned live = 0;      // number of threads that have not exited
     unsigned position = 0;  // rank at which the search for the next ready thread begins
     unsigned turns = 0;     // number of threads that gave way since the worker last ran another block
-    // True if pick() should start a thread although others are ready, because all ready threads have given
-    // way to others. They may wait for a thread that has not started yet.
+    // True if pick() should start a new thread although other threads are ready. All ready threads have
+    // yielded, and they may be waiting for a thread that has not started yet.
     bool must_start = false;
 
     ThreadSet ready;          // suspended threads that may continue
     // The threads that wait at the barrier of the block (index 0), of the cluster (1) and of the grid (2).
     ThreadSet at_barrier[3];
-    // For the current and the previous block barrier: the number of threads that passed true (`votes`), and
-    // the number of threads that arrived (`voters`). The index is the parity of `barriers`.
+    // The votes at the current and at the previous block barrier. `votes` is the number of threads that
+    // passed true, and `voters` is the number of threads that arrived. The index is the parity of `barriers`.
     unsigned votes[2] = {};
     unsigned voters[2] = {};
     unsigned barriers = 0;    // number of completed block barriers
-    // Number of completed grid barriers when the block arrived at the grid's barrier.
+    // Number of grid barriers that were completed when the block arrived at the current one.
     unsigned grid_phase = 0;
     bool arrived_at_grid = false;
 
@@ -129,23 +130,24 @@ struct ResidentBlock : Block {
 
     // Runs the block's warps in lockstep. The member is null unless the emulator counts memory accesses.
     std::unique_ptr<Lockstep> lockstep;
-    // Copies of the suspended threads' parts of the shared stack, one after another. Longer copies lie in
-    // kept_apart.
+    // Copies of the suspended threads' parts of the shared stack, one after another. Longer copies are stored
+    // in kept_apart.
     std::vector<char> kept;
     std::vector<std::unique_ptr<char[]>> kept_apart;
 
     void begin(const Grid& grid, uint3 place, std::shared_ptr<Cluster> owner, Random* shuffle);
 
-    // Returns the shared variable that contains the byte at `offset` of the block's shared memory, or else the
-    // variable before the byte. Dynamic shared memory counts as one variable.
+    // Returns the shared variable that contains the byte at `offset` of the block's shared memory. If no
+    // variable contains this byte, returns the variable before it. Dynamic shared memory counts as one
+    // variable.
     Extent variable_at(const Grid& grid, size_t offset) const;
 
     bool runnable() const {
         return ready.count() > 0 || started < fibers.size() ||
                (lockstep && (lockstep->has_next() || lockstep->any_traced()));
     }
-    // Returns whether the block has ended. When the emulator counts memory accesses, threads may have exited
-    // before their warps have performed their last accesses.
+    // Returns whether the block has ended. When the emulator counts memory accesses, threads may exit before
+    // their warps have performed their last accesses. The block has then not ended yet.
     bool has_ended() const { return live == 0 && !runnable(); }
     // Returns whether no thread of the block can run before a warp performs its next memory access.
     bool must_issue() const {
@@ -176,8 +178,9 @@ struct ResidentBlock : Block {
     // Lets `lanes` of a warp, which have waited in a warp function, run again.
     void release_lanes(unsigned warp, unsigned lanes);
 
-    // Computes the results of the lanes of a warp that wait in __activemask(). A lane's result contains the
-    // lanes that wait at the same source line. Returns the waiting lanes, which the caller must release.
+    // Computes the results of __activemask() for the lanes of a warp that wait in this function. A lane's
+    // result contains the lanes that wait at the same source line. Returns the waiting lanes, which the
+    // caller must release.
     unsigned answer_warp(unsigned index);
     // Lets all lanes that wait in __activemask() continue. Returns whether any lane was waiting.
     bool answer_lanes();

@@ -235,8 +235,8 @@ static cudaError_t take(void** place, size_t bytes, const Call& call) {
 API cudaError_t cudaMalloc(void** place, size_t bytes) { return take(place, bytes, Call(__func__, EMU_SITE)); }
 API cudaError_t cudaMallocAsync(void** place, size_t bytes, cudaStream_t stream) { return take(place, bytes, Call(__func__, EMU_SITE, true, stream)); }
 
-// The settings of the device's memory pool by attribute. They have no effect, because freed memory is always
-// given back at once.
+// The settings of the device's memory pool, one for each attribute. They have no effect, because the emulator
+// always frees memory immediately.
 struct emu_pool {
     uint64_t settings[cudaMemPoolAttrReleaseThreshold + 1] = {0, 1, 1, 1, 0};
 };
@@ -248,7 +248,8 @@ API cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int number) {
 }
 API cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int number) { return cudaDeviceGetDefaultMemPool(pool, number); }
 API cudaError_t cudaDeviceSetMemPool(int number, cudaMemPool_t pool) { return unless(number != 0 || pool != &the_pool, cudaErrorInvalidValue); }
-// The value of the release threshold has 64 bits, and other values have 32 bits.
+// Reads or sets an attribute of the memory pool. The release threshold has 64 bits, and all other attributes
+// have 32 bits.
 static cudaError_t pool_setting(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value, bool is_set) {
     if (pool != &the_pool || !value || attribute < 1 || attribute > cudaMemPoolAttrReleaseThreshold) return noted(cudaErrorInvalidValue);
     size_t bytes = attribute == cudaMemPoolAttrReleaseThreshold ? 8 : 4;
@@ -389,7 +390,8 @@ API cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, cons
     return noted(cudaSuccess);
 }
 
-// Runtime functions for streams and events. The emulator runs the work before the issuing call returns.
+// Runtime functions for streams and events. The emulator finishes the work of a stream before the issuing
+// call returns.
 
 API cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
     auto* streams = device().streams();
@@ -418,8 +420,8 @@ API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsi
     if (streams && event) streams->wait(number_of(stream), event->clock);
     return noted(cudaSuccess);
 }
-// The emulator calls the host's function at once. By this call the host may learn that the earlier work of the
-// stream has ended. So the emulator assumes that the host has waited for this work.
+// Calls the host's function before returning. From this call the host can tell that the earlier work of the
+// stream has ended. So the emulator records that the host has waited for this work.
 API cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void* data, unsigned) {
     cudaStreamSynchronize(stream);
     call(stream, device().sticky, data);

@@ -15,10 +15,10 @@ namespace emu {
 // synchronisations have one number. Later accesses have higher numbers. 0 stands for no access.
 using Moment = uint64_t;
 
-// A past access to a word of memory. It is packed into eight bytes, because the race detector keeps three
-// past accesses for each word. It holds the access's moment, the number of its instruction, its scope,
-// whether it wrote, and a bit for each accessed byte. The class packs them by shifts, because the compiler
-// would move the parts of a bit field through memory.
+// A past access to a word of memory: the access's moment, the number of its instruction, its scope, whether
+// it wrote, and a bit for each accessed byte. All of this is packed into eight bytes, because the race
+// detector keeps three past accesses for each word. The class uses shifts, because compilers access the parts
+// of a bit field through memory.
 class Past {
   public:
     Past() = default;
@@ -56,8 +56,8 @@ class Shadow {
 
     // Returns four bits, one for each byte of the word. A bit is set if the byte has been written.
     unsigned char& written(size_t word) { return written_[word]; }
-    // write() returns the last write to a word. first_read() and last_read() return the two recorded reads
-    // of the word. A write does not erase them, so they may be older than the last write.
+    // write() returns the last write to a word. first_read() and last_read() return the two recorded reads of
+    // the word. A write does not erase the recorded reads, so they may be older than the last write.
     Past& write(size_t word) { return writes_[word]; }
     Past& first_read(size_t word) { return first_reads_[word]; }
     Past& last_read(size_t word) { return last_reads_[word]; }

@@ -15,10 +15,10 @@ class Shadow;
 struct Site {
     const void* address = nullptr;  // address of the instruction; null for a free slot of the hash table
     uint16_t number = 0;
-    // Describes the memory that the instruction accessed last: a range of a buffer or of a shared variable.
-    // An access to this range needs no search for its buffer. The range has `bytes` bytes, and begins at the
-    // offset `first`. The offset counts from `origin`. If `shared` is set, it counts from the beginning of
-    // the running block's shared memory.
+    // The memory that the instruction accessed last: a range of a buffer or of a shared variable. If the next
+    // access lies in this range, its buffer need not be searched for. The range has `bytes` bytes, and begins
+    // at the offset `first` from `origin`. If `shared` is set, the offset counts from the beginning of the
+    // running block's shared memory.
     bool shared = false;
     uint32_t width = 0;  // number of bytes of an access; 0 if unknown
     const char* origin = nullptr;

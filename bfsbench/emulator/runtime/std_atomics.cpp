@@ -1,6 +1,6 @@
-// Functions that implement std::atomic in programs with host code. The compiler option -fsanitize=thread
-// replaces each operation on a std::atomic by a call of one of these functions. It also replaces the atomics
-// inside the C++ library.
+// Functions that implement std::atomic in programs with host code. With the compiler option
+// -fsanitize=thread, each operation on a std::atomic becomes a call of one of these functions. This includes
+// the atomics inside the C++ library.
 
 #include "emu/state.h"
 

@@ -46,8 +46,8 @@ class StoreBuffer {
 
   private:
     static constexpr unsigned kRoom = 4;
-    // By lane: the index of its first store, and the index after its last store. Both are 0 if the lane has
-    // no store.
+    // For each lane, the index of its first store and the index after its last store. Both are 0 if the lane
+    // has no store.
     uint8_t first_[kWarpSize], end_[kWarpSize];
     Store stores_[kRoom][kWarpSize];
 };

@@ -125,8 +125,9 @@ void Streams::host_waits_for_all() {
     host_takes_up(all());
 }
 
-// Records that the host has waited for all operations up to `clock`. If the host has now waited for every
-// operation, the function removes the records of operations, because no later access can race with them.
+// Records that the host has waited for all operations that `clock` includes. If the host has now waited for
+// every operation, the function removes the records of operations, because no later access can race with
+// them.
 void Streams::host_takes_up(const StreamClock& clock) {
     host_.join(clock);
     auto over = [&](const HostCopy& copy) { return host_.get(copy.operation.stream) >= copy.operation.number; };

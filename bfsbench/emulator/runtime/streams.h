@@ -1,12 +1,13 @@
-// The order of the work that a program issues to CUDA's streams. The emulator runs this work in the order of
-// issue, but on a GPU the streams run side by side. Vector clocks show which operations have an order.
+// Records which operations of CUDA's streams may run at the same time. The emulator runs all operations in the order
+// in which the host issues them, but on a GPU the streams run side by side. Vector clocks show the order that CUDA
+// guarantees.
 //
-// A clock holds a number n for each stream: the first n operations of the stream happen before the owner of the
-// clock. Streams, recorded events and the host own clocks:
-// - An operation comes after the earlier operations of its stream, and after all operations for which the
+// Each stream, each recorded event and the host have a clock. A clock holds a number n for each stream: the first n
+// operations of the stream end before the clock's owner continues. These rules change the clocks:
+// - An operation begins after the earlier operations of its stream, and after all operations for which the
 // host has waited.
-// - An operation of the default stream also comes after the earlier operations of all blocking streams. An
-// operation of a blocking stream comes after the earlier operations of the default stream.
+// - An operation of the default stream also begins after the earlier operations of all blocking streams. An
+// operation of a blocking stream begins after the earlier operations of the default stream.
 // - When a stream or the host waits for an event or for another stream, it takes over the clock of that event
 // or stream.
 //
@@ -69,31 +70,33 @@ struct StreamRace {
 
 class Streams {
   public:
-    // Numbers of streams. cudaStreamCreate returns streams from kFirst on. Accesses of the host itself have the
-    // number kHost.
+    // Numbers of streams. cudaStreamCreate assigns the numbers from kFirst on. kHost stands for accesses of
+    // the host itself.
     static constexpr unsigned kDefault = 0, kFirst = 1, kHost = ~0u;
 
     unsigned create(bool blocking);
-    // Ends a stream. A later stream may get its number, and then comes after the work of this stream.
+    // Ends a stream. A later stream may reuse its number. The emulator then orders the work of this stream
+    // before the work of the later stream.
     void destroy(unsigned stream);
 
     // Returns whether the program has used more streams than the default stream.
     bool has_several() const { return streams_.size() > kFirst; }
-    // Begins an operation, whose accesses have moments from `first` on. Returns the first moment of the
-    // earliest operation that may run at the same time. If there is none, returns the largest number.
+    // Begins an operation, whose accesses have the moments from `first` on. Returns the first moment of the
+    // earliest operation that may run at the same time, or the largest Moment if there is none.
     Moment begin(unsigned stream, Operation operation, Moment first);
     const Operation& running() const { return running_; }
-    // Returns whether the operation that made the access with this number may run at the same time as the
+    // Returns whether the operation that made the accesses of a moment may run at the same time as the
     // running operation.
     bool beside_running(Moment moment);
-    // Returns the operation that made the access with this number, or nothing if the host has since waited
-    // for all operations.
+    // Returns the operation that made the accesses of a moment, or nothing if the host has since waited for
+    // all operations.
     std::optional<Operation> operation(Moment moment);
-    // Returns the operation that made the access with this number, if the host has not waited for this
+    // Returns the operation that made the accesses of a moment, or nothing if the host has waited for this
     // operation.
     std::optional<Operation> beside_host(Moment moment);
-    // Records that the work of a stream so far happens before the running operation. The caller calls this when
-    // an atomic of the running operation reads a word that an atomic of the stream has written.
+    // Records that the work issued to a stream so far happens before the running operation. The caller calls
+    // this function when an atomic of the running operation reads a word that an atomic of the stream has
+    // written.
     void take_up(unsigned stream);
 
     // Returns the clock of an event that the host records in a stream.
@@ -103,16 +106,17 @@ class Streams {
     // Makes the host wait for a stream. For the default stream, this includes all blocking streams.
     void host_waits_for(unsigned stream);
     void host_waits_for_all();
-    // Records that all work so far happens before all later work, but not before later accesses of the host.
+    // Records that all work issued so far happens before all later work. Later accesses of the host may still
+    // race with it.
     void order_all();
 
-    // Records that the running operation copies to pageable memory of the host. The race detector has no Shadow
-    // for this memory.
+    // Records that the running operation copies to pageable memory of the host. The race detector has no
+    // other record of accesses to this memory.
     void copy_to_host(const char* begin, size_t bytes);
     // Returns a copy to pageable memory that has not finished, and whose destination includes any of these bytes.
     // Returns nothing if there is none.
     std::optional<Operation> copy_beside_host(const char* begin, size_t bytes);
-    // From now on, accesses of the host to this memory are checked, until the host has waited for all
+    // Starts checking accesses of the host to this memory. The check lasts until the host has waited for all
     // streams.
     void check_host(const char* begin, size_t bytes);
     bool checks_host = true;
@@ -145,14 +149,15 @@ class Streams {
     std::vector<Operation> operations_;  // in order of issue; empty if the host has waited for all
     std::vector<HostCopy> copies_;
     Operation running_{};
-    // The last answer of beside_running(). It holds for `asked_count_` moments, from `asked_` on.
+    // The last result of beside_running(). The result is valid for `asked_count_` moments, from `asked_` on.
     Moment asked_ = 0, asked_count_ = 0;
     bool answer_ = false;
     std::deque<StreamRace> races_;
 };
 
-// A range of the host's memory. It contains all memory that operations have accessed for which the host has not
-// waited. check_host_access() checks accesses of the host to this range.
+// A range of the host's memory, in which check_host_access() checks accesses of the host. The range contains
+// all host memory that unfinished operations have accessed. An operation counts as finished when the host has
+// waited for it.
 extern const char* host_range;
 extern size_t host_range_bytes;
 

@@ -1,6 +1,6 @@
 // CUDA arrays, textures and surfaces of programs with host code (include/emu/texture_api.h, texture.h and
-// texture_reference.h). The texels of an array lie in one allocation of device memory, one row after another without
-// gaps. So the checks of device memory hold for arrays, too.
+// texture_reference.h). The texels of an array lie in one allocation of device memory, one row after another
+// without gaps. So the checks of device memory also cover arrays.
 
 #include "emu/texture_reference.h"
 
@@ -17,7 +17,8 @@
 
 namespace {
 
-// Texels in device memory. `size` is the number of texels in a row, of rows, and of layers or slices.
+// Texels in device memory. `size` holds the number of texels in a row, the number of rows, and the number of
+// layers or slices.
 struct Image {
     char* data;
     cudaChannelFormatDesc format;
@@ -30,8 +31,8 @@ struct Image {
     char* row(size_t y, size_t z) const { return data + (z * size[1] + y) * pitch; }
 };
 
-// A texture object or a surface object. A destroyed object stays in memory, so that kernels that still use it
-// can be refused.
+// A texture object or a surface object. A destroyed object stays in memory, so that the emulator can report
+// kernels that still use it.
 struct Object {
     enum Kind { destroyed, texture, linear_texture, surface } kind;
     Image image;
@@ -180,15 +181,15 @@ cudaError_t destroy_object(unsigned long long handle) {
     return done();
 }
 
-// Returns the texture or surface object of a handle that a kernel uses. Ends the kernel if the object does
-// not fit the function `by`.
+// Returns the texture or surface object of a handle that a kernel passes to the function `by`. Ends the
+// kernel if the object does not fit this function.
 const Object& object_of(unsigned long long handle, emu::Accessor by, Object::Kind kind) {
     auto* object = reinterpret_cast<const Object*>(handle);
     constexpr const char* kKinds[] = {"destroyed", "a texture of an array or of rows", "a texture of linear memory", "a surface"};
     if (!object) emu::fail("%s: there is no object", by.name);
     if (object->kind != kind) emu::fail("%s: the object is %s", by.name, kKinds[object->kind]);
     const Image& image = object->image;
-    // tex1D may also read a two-dimensional array of one row.
+    // `>=`, because tex1D may also read a two-dimensional array that has only one row.
     bool fits = image.dimensions >= by.dimensions && image.layered == by.layered;
     for (unsigned d = by.dimensions; d < (by.layered ? 2 : 3); ++d) fits &= image.size[d] == 1;
     if (!fits) emu::fail("%s: the object has %u dimensions%s", by.name, image.dimensions, image.layered ? " and layers" : "");
@@ -243,7 +244,7 @@ class Texels {
     }
 
   private:
-    // If coordinates are not normalised, CUDA clamps them where the program asks for wrap or mirror.
+    // If coordinates are not normalised, CUDA uses the clamp mode instead of the wrap and mirror modes.
     cudaTextureAddressMode mode_of(unsigned dimension) const {
         cudaTextureAddressMode mode = how_.addressMode[dimension];
         return how_.normalizedCoords || mode == cudaAddressModeBorder ? mode : cudaAddressModeClamp;
@@ -274,12 +275,12 @@ void emu::read_texture(cudaTextureObject_t texture, Accessor by, const float (&a
     const Image& image = object.image;
     Texels texels(object, by.name, type, site);
     bool filters = object.how.filterMode == cudaFilterModeLinear;
-    // A GPU reads a texture of one row at y = 0. With a linear filter, the border above that row has half of
-    // the weight.
+    // For tex1D, a GPU reads a texture of one row at y = 0. With a linear filter, the border above this row
+    // then has half of the weight.
     unsigned dimensions = by.dimensions == 1 && !by.layered ? 2 : by.dimensions;
     int64_t first[3] = {0, 0, 0};
     float weights[3] = {};
-    // PTX takes layers as unsigned numbers.
+    // PTX takes the layer as an unsigned number, so a negative layer selects the last layer.
     if (by.layered) first[2] = static_cast<int64_t>(std::min<size_t>(static_cast<unsigned>(layer), image.size[2] - 1));
     for (unsigned d = 0; d < dimensions; ++d) {
         constexpr float kFar = 0x1p60f;  // NaN becomes -kFar
@@ -287,7 +288,7 @@ void emu::read_texture(cudaTextureObject_t texture, Accessor by, const float (&a
         place = place > -kFar ? std::min(place, kFar) : -kFar;
         if (filters) place -= 0.5f;
         first[d] = static_cast<int64_t>(std::floor(place));
-        // A GPU stores the weight in 9 bits. Eight of them are fraction bits.
+        // A GPU stores the weight as a fixed-point number with eight fraction bits.
         if (filters) weights[d] = std::nearbyint((place - std::floor(place)) * 256) / 256;
     }
     Value read[4] = {}, sums[4] = {};
@@ -355,7 +356,8 @@ TEXTURE_API cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc* format, cudaAr
 }
 TEXTURE_API cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind kind) { return {x, y, z, w, kind}; }
 
-// EMU_COPY defines a function that copies, and its form with a stream, whose name ends in Async.
+// EMU_COPY defines a copy function and its asynchronous form. The asynchronous form takes a stream, and its
+// name ends in Async.
 #define EMU_LIST(...) __VA_ARGS__
 #define EMU_COPY(name, parameters, copied)                                                   \
     TEXTURE_API cudaError_t name(EMU_LIST parameters) {                                      \
@@ -416,7 +418,8 @@ cudaError_t emu::bind(const textureReference& reference, cudaResourceDesc resour
         if (offset) *offset = past;
         else if (past) return refused();
         place = static_cast<char*>(place) - past;
-        // Programs may omit the size of the memory, or give one that is too large.
+        // Programs may omit the size of the memory, or pass a size that is too large. So the texture ends at
+        // the end of the buffer at the latest.
         if (resource.resType == cudaResourceTypeLinear) bytes = std::min(bytes + past, region->bytes - before + past);
     }
     if (cudaError_t error = cudaUnbindTexture(reference)) return error;

@@ -84,8 +84,8 @@ class Entry {
     uint64_t bits_;
 };
 
-// A table of the operations that lanes have executed, by number. An operation is found by its instruction,
-// and a jump by its two ends. Numbers stay valid as long as the table lives.
+// A table of the operations that lanes have executed. Each operation has a number, which never changes. An
+// operation is looked up by the address of its instruction, and a jump by the addresses of its two ends.
 class Ops {
   public:
     struct alignas(32) Slot {
@@ -144,7 +144,7 @@ class Ops {
     std::array<Slot, kSlots> slots_{};  // a hash table of recently used operations
     std::array<Quick, kSlots> loads_{};
     std::vector<Op> all_;
-    // Numbers of the operations of an instruction, by the instruction's address.
+    // Maps the address of an instruction to the numbers of its operations.
     std::unordered_multimap<const void*, uint16_t> numbers_;
 };
 
@@ -152,8 +152,8 @@ class Ops {
 // that the entries of all lanes can be compared quickly. Most lanes have equal entries.
 struct alignas(64) Traces {
     static constexpr unsigned kRoom = 64;
-    // By lane: row of the first entry (`begin`) and row after the last entry (`end`). They are 0 for an empty
-    // trace.
+    // For each lane, the row of its first entry (`begin`) and the row after its last entry (`end`). Both are
+    // 0 if the lane's trace is empty.
     uint8_t begin[kWarpSize];
     uint8_t end[kWarpSize];
     Entry rows[kRoom][kWarpSize];
@@ -164,7 +164,8 @@ struct alignas(64) Traces {
     }
 };
 
-// Records the operations of the running lane in the lane's trace. Each core has one Trace object.
+// Records the operations of the running lane in the lane's trace. Each thread of the operating system has one
+// Trace object.
 class Trace {
   public:
     // Begins to record the accesses of a lane. `place` is the instruction at which the lane has stopped.
@@ -174,8 +175,8 @@ class Trace {
         end_ = &traces.end[rank % kWarpSize], first_ = &traces.rows[0][rank % kWarpSize];
         place_ = number(place);
     }
-    // Stops recording until the next take_up(). `place_` becomes the highest address, so that the quick
-    // functions return false: no place is higher, and `ops_` holds no jump from it.
+    // Stops recording until the next take_up(). It sets `place_` to the highest address. The quick functions
+    // then return false: no other address is higher, and `ops_` has no jump from this address.
     void leave() { of_ = nullptr, place_ = ~uintptr_t{0}; }
     bool runs() const { return of_ != nullptr; }
     const void* place() const { return reinterpret_cast<const void*>(place_); }
@@ -283,7 +284,7 @@ class Trace {
     unsigned rank_ = 0;
 };
 
-// Records the operations of the CUDA thread that runs on this core.
+// Records the operations of the CUDA thread that runs on this thread of the operating system.
 extern __thread Trace trace __attribute__((tls_model("initial-exec")));
 
 }  // namespace emu

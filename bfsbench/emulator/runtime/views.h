@@ -1,10 +1,10 @@
-// Emulates that loads may return old values while other multiprocessors store, because a GPU does not keep
-// first-level caches up to date.
+// Emulates the first-level caches of multiprocessors. A GPU does not keep these caches up to date, so loads
+// may return old values while other multiprocessors store.
 //
-// A multiprocessor sees its own stores at once. It sees stores of other multiprocessors after some rounds,
-// and only in sectors that are not in its cache. A cached sector does not change. A fence of device scope, an
-// acquire or a barrier of several blocks empties the cache. Atomics, volatile loads and loads with a scope
-// bypass the cache. An atomic also removes its line from the cache.
+// A multiprocessor sees its own stores immediately. It sees stores of other multiprocessors after some
+// rounds, and only in sectors that are not in its cache. A cached sector does not change. A fence of device
+// scope, an acquire or a barrier of several blocks empties the cache. Atomics, volatile loads and loads with
+// a scope bypass the cache. An atomic also removes its line from the cache.
 //
 // Memory always holds the newest value. When a load must return an older value, show() puts the older value
 // into memory. put_back() restores the newest value before the emulator does anything else.
@@ -95,7 +95,7 @@ class Views {
         Line ways[kWays];
     };
     // The first-level cache of one multiprocessor. The emulator updates the cache only when a load may have
-    // to return an old value. Until then a log lists the loaded sectors in order. Marks in the log
+    // to return an old value. Until then it stores the loaded sectors in a log, in order. Marks in the log
     // record all other events: the time, a line that leaves the cache, and an acquire.
     struct View {
         uint32_t acquired = 0;

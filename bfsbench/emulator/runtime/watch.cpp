@@ -20,8 +20,8 @@ uint64_t value_at(const char* address, size_t bytes) {
     return value;
 }
 
-// Returns whether each of two accesses to one word is atomic or volatile, with a scope that covers the other
-// thread. Such accesses do not race.
+// Returns whether two accesses to the same word cannot race: both are atomic or volatile, and the scope of
+// each covers the other thread.
 bool both_strong(const Past& a, const Past& b, bool one_block) {
     if (a.scope() == Scope::none || b.scope() == Scope::none) return false;
     return one_block || (a.scope() != Scope::block && b.scope() != Scope::block);
@@ -41,7 +41,7 @@ void each_word(size_t offset, size_t bytes, Visit visit) {
 
 }  // namespace
 
-// A wrong access within this number of bytes after the end of a block's shared memory is reported as an
+// An invalid access within this number of bytes after the end of a block's shared memory is reported as an
 // access to shared memory.
 constexpr size_t kNearShared = 1 << 16;
 
@@ -124,8 +124,8 @@ void Watch::look_for_end(const void* site) {
     report_endless(site);
 }
 
-// Returns true if a thread that can run has last accessed an address at which no earlier look saw the thread.
-// A thread that waits for a word reads the same few addresses again and again.
+// Returns true if a thread that can run has most recently accessed an address that look_for_end() has not yet
+// seen it access. A thread that waits for a word reads the same few addresses again and again.
 bool Watch::reach_new_memory() {
     size_t before = seen_.size();
     for (const ResidentBlock* block : worker->resident()) {
@@ -190,7 +190,8 @@ void Watch::report_wait(Fault fault, const Fiber& fiber, CallSite from, const Fi
     };
     Actor first = actor(fiber, from), second{};
     if (other) second = actor(*other, block_of(*other).place_of_wait(*other));
-    // The order in which threads arrive depends on the schedule, so the earlier line comes first.
+    // The order in which threads arrive depends on the schedule. So the finding always lists the earlier
+    // source line first.
     if (other && second.from.line < first.from.line) std::swap(first, second);
     Past now = at(first.from), then = other ? at(second.from) : now;
     if (is_known(fault, now, other ? &then : nullptr)) return;
@@ -284,7 +285,8 @@ void Watch::meet(const Past& past, const Past& now, const char* address) {
     bool count_on_lockstep = one_warp && past.scope() == Scope::by_volatile && now.scope() == Scope::by_volatile &&
                              find_shared(address, block_of(here())).block;
     if (!count_on_lockstep && both_strong(past, now, one_block)) return;
-    // Most races repeat in the memory of the last race, so it needs no search.
+    // Most races are in the same memory as the previous race, so this memory is searched for only if it
+    // differs.
     if (static_cast<size_t>(address - raced_.begin) >= raced_.bytes) raced_ = variable_at(find(address), address);
     if (is_known(Fault::race, now, &past, &raced_)) return;
     report(Fault::race, raced_, address, here(), now, &past);
@@ -295,7 +297,8 @@ void Watch::meet_operation(const Past& past, const Past& now, const char* addres
     std::optional<Operation> other = streams.operation(past.moment());
     if (!other) return;
     if (both_strong(past, now, false)) {
-        // The kernels may hand over data by this word, for example by a lock.
+        // The two kernels may use the word to pass data from one to the other, for example as a lock. So the
+        // earlier kernel's work now happens before the running operation.
         if (past.act() != Act::read && now.act() != Act::write) streams.take_up(other->stream);
         return;
     }
@@ -376,7 +379,7 @@ void Watch::require_constant(const char* address, size_t bytes, const void* wher
         if (first < launch_began_ && site.shadow->last_write_near((offset + bytes - 1) / kWord) < launch_began_) return;
     }
     Place place = find(address);
-    // The address is not valid, which another check reports, or it lies in shared memory.
+    // If the address is not valid, another check reports it. Shared memory needs no check.
     if (!place.shadow || place.block) return;
     offset = static_cast<size_t>(address - place.begin);
     if (offset + bytes > place.bytes) return;
@@ -445,10 +448,10 @@ Watch::Place Watch::variable_at(const Place& place, const char* address) const {
     return found;
 }
 
-// Returns whether this fault was found before at the instruction of `now` and, if `other` is not null, the
-// instruction of `other`. The buffers of one allocating call, and the copies of one shared variable in all
-// blocks, count as one memory. If the fault was found before in this memory, the function increments the
-// finding's count.
+// Returns whether this fault was found before at the instruction of `now`, and at the instruction of `other`
+// and in the same memory if these are not null. The buffers of one allocating call count as one memory, and
+// so do the copies of a shared variable in all blocks. If the fault was found before, the function increments
+// the finding's count.
 bool Watch::is_known(Fault fault, const Past& now, const Past* other, const Place* memory) {
     constexpr uint64_t kSpread = 0x9e3779b97f4a7c15;
     uint64_t others = other ? other->site() + uint64_t{1} : 0;

@@ -30,7 +30,7 @@ enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, los
 enum class Space : int { buffer, block, module, nowhere, array };
 
 // report.cpp writes the members of the structs Actor and Finding as text. The file watch.py declares a struct
-// that equals Record.
+// with the same members as Record.
 struct Actor {
     const void* site;
     int act, scope;
@@ -46,8 +46,8 @@ struct Finding {
     // name of the array's type.
     const char* begin;
     uint64_t bytes, element;
-    // Offset of the access from `begin`, in bytes. For Space::array, the index. For a refused child launch, the
-    // error code.
+    // Offset of the access from `begin`, in bytes. For Space::array, it is the index. For a refused child
+    // launch, it is the error code.
     int64_t offset;
     uint64_t count;  // number of times that this fault was found at this instruction or these two instructions
     const char* kernel;
@@ -82,7 +82,7 @@ class Watch {
     // Begins a launch. `child` is null if the host launches the kernel.
     void begin_launch(const Grid& grid, const ChildLaunch* child);
     void end_launch();
-    // Returns whether findings() contains the fault that gave the last launch its error.
+    // Returns whether the error of the last launch is also in findings().
     bool has_error() const { return has_error_; }
     void begin_block(ResidentBlock& block);
 
@@ -99,21 +99,21 @@ class Watch {
     }
     // Records that a copy, memset, allocation or free accesses memory. Reports races with other streams.
     void touch(const char* address, size_t bytes, Act act);
-    // Reports a race of the host's access with an operation for which the host has not waited. `host` says
-    // which instruction or call makes the access.
+    // Checks an access of the host for races with operations for which the host has not waited. Reports these
+    // races. `host` says which instruction or call makes the access.
     void touch_by_host(const char* address, size_t bytes, Act act, Scope scope, const Operation& host);
 
-    // Checks a read by __ldg, of a texture or of a surface. No thread may have written these words since the
-    // launch began.
+    // Checks a read by __ldg, or a read of a texture or surface. Reports a fault if a thread has written
+    // these words since the launch began.
     void require_constant(const char* address, size_t bytes, const void* where);
 
     // Ends a thread. Reports a child launch that was refused and whose error the thread has never read.
     void end_thread(const Thread& thread);
 
     // These functions report that the current thread breaks a rule of C++ or CUDA. report_index() reports an
-    // index outside an array, and report_misaligned() a misaligned address. report_lane() reports a fault of
-    // the warp function at `from`: a mask that lacks the calling lane (Fault::mask), or a shuffle from a lane
-    // that takes no part (Fault::shuffle).
+    // index outside an array, and report_misaligned() reports a misaligned address. report_lane() reports a
+    // fault of the warp function at `from`: a mask that lacks the calling lane (Fault::mask), or a shuffle
+    // from a lane that takes no part (Fault::shuffle).
     void report_index(const char* array, int64_t index, const void* site, Act act);
     void report_lane(Fault fault, CallSite from);
     void report_misaligned(const char* address, Act act, const void* site);
@@ -121,8 +121,9 @@ class Watch {
     // waits at another source line, or null. `waits` says where all threads of the block wait.
     void report_wait(Fault fault, const Fiber& fiber, CallSite from, const Fiber* other, const std::string& waits = "");
 
-    // Ends the launch with an error if it has run too long. Reports what its threads access. The emulator calls
-    // this function each time that the threads of a launch have entered kStepsBetweenLooks basic blocks.
+    // If the launch has run too long, reports what its threads access, and ends the launch with an error. The
+    // emulator calls this function each time that the threads of a launch have entered kStepsBetweenLooks
+    // basic blocks.
     void look_for_end(const void* site);
 
     // Adds the variables of a kernel library, which kernels may access like buffers.
@@ -138,11 +139,12 @@ class Watch {
     const std::vector<const void*>& sites() const { return sites_.addresses(); }
 
   private:
-    // look_for_end() looks at a launch each time that its threads have entered kStepsBetweenLooks basic
-    // blocks. After every kLooks looks, it ends the launch if the threads have made no progress. The count of
-    // looks starts again when a thread has ended, because a launch has finitely many threads. Without
-    // `allows_long_launches`, a launch always ends after kLooks looks. On the small graphs that race
-    // detection uses, launches enter a few million basic blocks. The longest known launch enters 23 million.
+    // The emulator calls look_for_end() each time that the threads of a launch have entered
+    // kStepsBetweenLooks basic blocks. After every kLooks calls, look_for_end() ends the launch if its
+    // threads have made no progress. It also ends a launch after kMostLooks calls in a row without the end of
+    // a thread. Without `allows_long_launches`, it always ends a launch after kLooks calls. On the small
+    // graphs that race detection uses, launches enter a few million basic blocks. The longest known launch
+    // enters 23 million.
     static constexpr int64_t kStepsBetweenLooks = 10'000'000;
     static constexpr int kLooks = 4, kMostLooks = 200;
 
@@ -161,8 +163,8 @@ class Watch {
     // Returns the buffer or variable that contains an address. If there is none, returns a Place whose
     // `shadow` is null.
     Place find_global(const char* address);
-    // Returns the memory that contains an address: a buffer, a variable, or the shared memory of a block. A
-    // thread of the block `from` accesses the address.
+    // Returns the memory that contains an address: a buffer, a variable, or the shared memory of a block. The
+    // address is accessed by a thread of the block `from`.
     Place find(const char* address, const ResidentBlock& from = block_of(here()));
     static Place find_shared(const char* address, const ResidentBlock& from);
     // Checks an access outside the buffer or variable that its instruction accessed last.
@@ -172,9 +174,9 @@ class Watch {
     bool check_word(Shadow& shadow, size_t word, unsigned bytes, Past access, const char* address);
     bool check_unaligned(Shadow& shadow, size_t offset, size_t bytes, Past now, const char* address);
     void keep_read(Shadow& shadow, size_t word, Past now);
-    // Reports a race if the access `past` races with the current access `now`. The access `past` came after
-    // the last grid barrier, host launch and tail launch, or it belongs to an earlier operation of the host
-    // that may run at the same time as the launch. meet_operation() handles the second case.
+    // Reports a race if the access `past` races with the current access `now`. Usually `past` came after the
+    // last grid barrier, host launch and tail launch. Otherwise it belongs to an earlier operation of the
+    // host that may run at the same time as the launch. meet_operation() handles this second case.
     void meet(const Past& past, const Past& now, const char* address);
     void meet_operation(const Past& past, const Past& now, const char* address);
     void report_streams(const StreamRace::Side& first, const StreamRace::Side& second, const char* address);
@@ -199,12 +201,12 @@ class Watch {
     unsigned launch_ = 0;
     Moment launch_began_ = 0;
     bool recording_ = false, incomplete_ = false, has_error_ = false;
-    // True if the launch has made progress since the last check: a thread has made a plain store, or
-    // look_for_end() has seen a thread access new memory.
+    // True if the launch has made progress since the last check. Progress means that a thread has made a
+    // plain store, or that look_for_end() has seen a thread access new memory.
     bool progress_ = false;
     bool thread_ended_ = false;  // true if a thread has ended since the last look
     int looks_ = 0;  // number of looks at the running launch since a thread has ended
-    // Pairs of a thread and an address that look_for_end() has seen this thread access.
+    // Pairs of a thread and an address: look_for_end() has seen the thread access the address.
     std::set<std::pair<const Thread*, const char*>> seen_;
     std::vector<Record> records_;
 };
@@ -213,11 +215,12 @@ class Watch {
 // to this range. It also checks accesses to memory that streams use (`host_range`).
 extern const char* device_range;
 extern size_t device_range_bytes;
-// A range of addresses that contains all device variables of a watched program with host code, and possibly
-// other variables.
+// A range of addresses that contains all device variables of a program with host code and race detection. It
+// may also contain other variables.
 extern const char* variable_range;
 extern size_t variable_range_bytes;
-// Returns the variable of the device that contains an address, in a watched program with host code.
+// A __device__ or __constant__ variable of a program with host code and race detection. device_variable_at()
+// returns the variable that contains an address, if there is one.
 struct DeviceVariableRange {
     const char* begin;
     size_t bytes;
@@ -232,24 +235,23 @@ inline void check_host_access(const char* address, size_t bytes, Act act, Scope 
     if (__builtin_expect((on_device || in_streams || near_variables) && !current, 0)) report_host_access(address, bytes, act, scope, site);
 }
 
-// The checker of the launch that runs on this core, or null if the emulator does not check accesses.
+// The checker of the launch that runs on this thread of the operating system. It is null if the emulator does
+// not check accesses.
 extern __thread Watch* watching __attribute__((tls_model("initial-exec")));
 
-// Number of basic blocks that the launch may still enter. The number is 0 if no launch runs, or if the emulator
-// does not check accesses.
+// Number of basic blocks that the launch may enter before the next call of look_for_end(). The number is 0 if
+// no launch runs, or if the emulator does not check accesses.
 extern __thread int64_t steps_left __attribute__((tls_model("initial-exec")));
 
-// Checks a read quickly. Returns false if the read needs the full check. The quick check needs these
-// conditions:
+// Checks a read quickly. Returns false if the read needs the full check. An era begins at each grid barrier, host
+// launch and tail launch. The quick check requires four conditions:
 // 1. The read begins at the start of a word, in the buffer or variable that the same instruction accessed last time.
-// 2. All bytes of the words that it reads have been written. No write near them came after the latest grid barrier,
-//    host launch or tail launch, and none belongs to an operation of another stream that may run beside this
-//    launch.
-// 3. For each word, the first recorded read came before that launch or barrier, or the thread itself made this read
-//    since its last synchronisation. This condition is not needed if the thread has not synchronised with other
-//    threads.
-// 4. The thread has accessed memory since its last synchronisation and since that launch or barrier, and it need
-//    not let other threads run now.
+// 2. All bytes of the words that it reads have been written. No write near them came in the current era. No write
+//    near them belongs to an operation of another stream that may run at the same time as this launch.
+// 3. For each word, the first recorded read came before the current era, or the thread itself made this read since
+//    its last synchronisation. This condition is not needed if the thread has not synchronised with other threads.
+// 4. The thread has accessed memory in the current era and since its last synchronisation. It need not let other
+//    threads run now.
 // The function is inlined, so that the caller saves no registers.
 inline __attribute__((always_inline)) bool Watch::read_quickly(const char* address, size_t bytes, const void* where) {
     constexpr size_t kWord = Shadow::kWordBytes;
@@ -278,8 +280,8 @@ inline __attribute__((always_inline)) bool Watch::read_quickly(const char* addre
     return true;
 }
 
-// Checks an access of the current thread. The inlined part suffices for most accesses, which lie in the
-// buffer or variable that their instruction accessed last.
+// Checks an access of the current thread. Most accesses lie in the buffer or variable that their instruction
+// accessed last. The inlined part of the function suffices for them.
 inline __attribute__((always_inline)) void Watch::access(const char* address, size_t bytes, Act act, Scope scope, Order order, const void* where) {
     Fiber& fiber = here();
     if (--fiber.patience <= 0) give_way();
@@ -336,8 +338,9 @@ inline __attribute__((always_inline)) bool Watch::check_word(Shadow& shadow, siz
     return all_written;
 }
 
-// Records a read of a word. For each word, two reads are kept. The new read replaces the first of them if that
-// read happens before the new read, and otherwise the second. A later write may race with either read.
+// Records a read of a word. The detector keeps two reads of each word, because a later write may race with
+// either of them. The new read replaces the first kept read if that read happens before the new read, and
+// otherwise the second.
 inline __attribute__((always_inline)) void Watch::keep_read(Shadow& shadow, size_t word, Past now) {
     Past& first = shadow.first_read(word);
     bool over = clocks.settled(first.moment()) || first.moment() == now.moment() ||

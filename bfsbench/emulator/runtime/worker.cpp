@@ -20,7 +20,7 @@ namespace {
 // small number keeps waits short.
 constexpr int kPatience = 1024;
 
-// Number of times that each thread of a block gives way on average, before lanes that wait in __activemask()
+// Average number of times that each thread of a block yields before lanes that wait in __activemask()
 // continue without the other lanes.
 constexpr unsigned kTurnsAsked = 4;
 
@@ -29,15 +29,15 @@ constexpr unsigned kTurnsAsked = 4;
 constexpr size_t kInterleaved = 4;
 constexpr unsigned kOneInStarts = 2, kOneInStartsMore = 64;
 
-// The emulator divides time into intervals. If it checks accesses and the schedule has a seed, it may
-// interrupt threads at every access, but only in one of kOneInSpells intervals.
+// The emulator divides time into intervals. If it checks accesses and the schedule has a seed, it interrupts
+// threads at every access in one of kOneInSpells intervals.
 constexpr unsigned kOneInSpells = 8;
 
 // If the schedule has a seed, one in kOneInLeaves interruptions switches to another block.
 constexpr unsigned kOneInLeaves = 4;
 
-// Touches the stack before a switch of threads, which needs some stack. If the stack is full, the fault must
-// come while `current` still names the thread that owns the stack.
+// Touches some memory of the stack before a switch of threads. If the stack is full, the fault must come
+// here, while `current` still names the thread that owns the stack.
 __attribute__((noinline)) void touch_stack() {
     constexpr size_t kRoom = 2048;
     volatile char room[kRoom];
@@ -101,10 +101,10 @@ void finish_thread() { worker->finish(current_fiber()); }
 // Returns the number of yield_point() calls after which other threads run.
 //
 // Without race detection, seven of eight launches with a seed interrupt every thread at every yield point.
-// This exposes the smallest race windows. In the eighth launch threads run far ahead of each other. If one
+// This exposes races that need an exact moment. In the eighth launch, threads run far ahead of each other. If one
 // launch mixed interrupted and uninterrupted threads, the uninterrupted threads would win every race.
 //
-// Race detection finds a race however small its window is, and a switch takes as long as ten accesses. So
+// Race detection does not need an exact moment to find a race, and a switch takes as long as ten accesses. So
 // with race detection, threads are seldom interrupted after few accesses. Only every third seed interrupts
 // them at every access, in an eighth of the time intervals.
 int Worker::draw_patience() {
@@ -184,7 +184,8 @@ void Worker::give_way(Fiber& fiber) {
     emu::await_stores(fiber);
     if (machine.counting) machine.counting->leave_thread();
     ResidentBlock& block = block_of(fiber);
-    // The threads that give way may wait for a lane in __activemask(), for example for a lane with a lock.
+    // The threads that yield may be waiting for a lane that waits in __activemask(), for example because this
+    // lane holds a lock.
     if (block.lanes_ask && ++block.turns_asked > kTurnsAsked * block.live) block.answer_lanes();
     bool alone = !block.runnable();
     block.ready.insert(fiber.rank);
@@ -239,8 +240,8 @@ void Worker::abandon() {
 void Worker::end_early(Fiber& fiber) {
     char* stack = std::exchange(fiber.stack, nullptr);
     end(fiber);
-    // The worker's loop continues, because it has a stack of its own. A new thread could begin on the stack
-    // that was just given back, and overwrite the frame of this function.
+    // The worker's loop continues, because it has its own stack. A new thread could begin on the stack that
+    // was just given back, and overwrite the frame of this function.
     stacks_.give(stack);
     abandon();
 }
@@ -278,7 +279,8 @@ std::string Worker::describe_deadlock(const ResidentBlock& block) const {
     return place_of(*grid, fiber) + "deadlock: " + waits;
 }
 
-// Aborts the grid if the threads of a block wait only for each other, because they would wait for ever.
+// If the threads of a block wait only for each other, they would wait for ever. In this case the function
+// aborts the grid.
 void Worker::check_progress(const ResidentBlock& block) {
     if (block.waiting(Wait::grid).count() || block.waiting(Wait::cluster).count()) return;
     grid->abort(describe_deadlock(block), machine.watch != nullptr);
@@ -292,8 +294,8 @@ ResidentBlock* Worker::next_block() {
             if (ResidentBlock* fresh = start_cluster()) return fresh;
         }
         if (runnable) {
-            // All blocks of this worker have run once and still wait, so this thread yields the core to
-            // another worker.
+            // All blocks of this worker have run once and are still waiting. So this thread yields the core
+            // to another worker.
             if (gave_way_ && !random_ && runnable == resident_.front()) std::this_thread::yield();
             return runnable;
         }

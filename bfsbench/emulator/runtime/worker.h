@@ -2,8 +2,8 @@
 //
 // Scheduling has two levels. Within a block, CUDA threads switch directly to each other. The worker's loop
 // takes over when a block has ended, cannot continue, or has waited long for another block. The loop then
-// continues another of its blocks or starts a new block. So with seed 0, blocks normally run one after
-// another, each to its end. They run alternately as soon as a block waits for another block.
+// continues another of its blocks or starts a new block. So with seed 0, the blocks of a worker normally run
+// to their end one after another. They run alternately as soon as a block waits for another block.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,8 @@ class Machine;
 
 class Worker {
   public:
-    // `random` decides everything that CUDA leaves open, such as the order of threads. A null pointer gives
-    // the fastest order.
+    // `random` decides everything that CUDA leaves open, such as the order of threads. If `random` is null,
+    // the worker uses the fastest order.
     Worker(Machine& machine, Random* random) : machine(machine), random_(random) {}
 
     Machine& machine;
@@ -31,9 +31,9 @@ class Worker {
     // Runs blocks of a grid until the grid is aborted or no block is left for this worker.
     void run(Grid& grid);
 
-    // suspend(), give_way() and finish() run on the stack of a CUDA thread and switch to another thread or to
-    // the worker's loop. The caller of suspend() must already have recorded that the thread waits at a
-    // barrier or is ready.
+    // suspend(), give_way() and finish() run on the stack of a CUDA thread, and switch to another thread or
+    // to the worker's loop. Before a call of suspend(), the caller must record that the thread is ready or
+    // waits at a barrier.
     void suspend(Fiber& fiber);
     void give_way(Fiber& fiber);
     void finish(Fiber& fiber);
@@ -45,7 +45,7 @@ class Worker {
     // Marks a block as arrived at the grid barrier. All live threads of the block must already be waiting
     // there.
     void arrive_at_grid(ResidentBlock& block);
-    // Leaves the current CUDA thread for good and continues the worker's loop.
+    // Leaves the current CUDA thread for ever and continues the worker's loop.
     [[noreturn]] void abandon();
     // Ends a CUDA thread after a fault and continues with other threads.
     [[noreturn]] void end_early(Fiber& fiber);
@@ -90,8 +90,8 @@ class Worker {
 
     Random* random_;
     bool restless_ = false;
-    // If `restless_` is set and accesses are checked, threads are interrupted at every access in one of
-    // kOneInSpells successive time intervals. `spell_` is the index of this interval.
+    // If `restless_` is set and accesses are checked, time is divided into intervals. In one of kOneInSpells
+    // successive intervals, threads are interrupted at every access. `spell_` is the index of this interval.
     unsigned spell_ = 0;
     StackPool stacks_;
     char* shared_ = nullptr;  // the stack that all threads share if the emulator counts memory accesses
@@ -107,15 +107,15 @@ class Worker {
 // The worker that runs on this thread of the operating system.
 extern __thread Worker* worker __attribute__((tls_model("initial-exec")));
 
-// Makes a CUDA thread the running thread. Null means that no CUDA thread runs.
+// Makes `fiber` the running thread. If `fiber` is null, no CUDA thread runs.
 void set_current(Fiber* fiber);
 
 // Reports an error and ends the current CUDA thread. The launch also ends, unless the emulator continues
 // after faults.
 [[noreturn]] void fail_thread(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// Ends the launch with an error message about the current CUDA thread. `is_found` says whether the findings
-// contain the fault.
+// Ends the launch with an error message about the current CUDA thread. `is_found` says whether the fault is
+// also recorded as a finding.
 [[noreturn]] void end_launch(bool is_found, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
 std::string place_of(const Grid& grid, const Thread& thread);
