@@ -14,8 +14,8 @@
 
 #include "parallel.h"
 
-// Makes the compiler generate a function with and without AVX2 instructions. The loader chooses the fitting
-// version.
+// Makes the compiler generate two versions of a function, with and without AVX2 instructions. The loader
+// chooses the version that the processor supports.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define BFSBENCH_AVX2 __attribute__((target_clones("avx2", "default")))
 #else
@@ -29,8 +29,8 @@ constexpr int64_t kLanes = 8, kVectors = 4;  // fast_relax processes kLanes * kV
 
 typedef int32_t Vector __attribute__((vector_size(4 * kLanes)));
 
-// The distances and the next hops of all pairs of vertices, each [n][n]. `hops` is null if the caller wants
-// no next hops.
+// The distances and the next hops of all pairs of vertices. Each array is [n][n]. `hops` is null if the
+// caller wants no next hops.
 struct Matrix {
     int64_t n;
     int32_t *distances, *hops;
@@ -69,9 +69,10 @@ BFSBENCH_AVX2 void relax(const Matrix& matrix, Range rows, Range columns, Range 
     }
 }
 
-// Computes what relax() computes, without next hops. `rows` and `columns` must differ from `middle`. The function
-// is faster than relax(), because the distances of a row stay in registers. It copies the rows `middle` into an array
-// of their own: rows of a matrix whose size is a power of two would compete for the same lines of the cache.
+// Computes the same distances as relax(), but no next hops. `rows` and `columns` must differ from `middle`.
+// The function is faster than relax(), because the distances of a row stay in registers. It copies the rows
+// `middle` into a separate array, because rows of a matrix whose size is a power of two would compete for the
+// same cache lines.
 BFSBENCH_AVX2 void fast_relax(const Matrix& matrix, Range rows, Range columns, Range middle) {
     const int64_t n = matrix.n, step = kLanes * kVectors;
     int64_t j = columns.begin;

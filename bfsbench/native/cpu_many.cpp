@@ -2,17 +2,17 @@
 // "The More the Merrier: Efficient Multi-Source Graph Traversal", 2014).
 //
 // A pass searches from up to 512 sources. In each of three arrays, each vertex has a row: a bit vector with
-// one bit for each source. The bits of `seen` are the searches that have reached the vertex. The bits of
-// `frontier` are the searches that reached it in the last level. The bits of `next` are the searches that
-// reach it in this level. So one access to a neighbour serves all searches that have the vertex in their
-// frontiers. Each core runs its own passes. Cores share only the graph.
+// one bit for each search. In `seen`, the bits of the searches that have reached the vertex are set. In
+// `frontier`, the bits of the searches that reached it in the last level are set. In `next`, the bits of the
+// searches that reach it in this level are set. So one access to a neighbour serves all searches that have the
+// vertex in their frontiers. Each core runs its own passes. Cores share only the graph.
 //
-// A level is pushed or pulled. To push, vertices of the frontier give their rows to their out-neighbours. To
-// pull, each vertex that some search has not reached collects the rows of its in-neighbours, until its row is
-// complete. Let `leaving` be the number of arcs that leave the frontier, and `lacking` the number of arcs
+// A level is pushed or pulled. In a push, the rows of the frontier's vertices are added to their out-neighbours'
+// rows. In a pull, each vertex that some search has not reached collects the rows of its in-neighbours, until its
+// row is complete. Let `leaving` be the number of arcs that leave the frontier, and `lacking` the number of arcs
 // into incomplete vertices. The search pulls a level if alpha * leaving > lacking.
 //
-// Searches share an access to a vertex only if they reach it in one level. So each pass takes sources that
+// Searches share an access to a vertex only if they reach it in the same level. So each pass takes sources that
 // lie close together: within a ball, which contains the vertices up to some distance from one source. Liu,
 // Huang and Hu ("iBFS", 2016) group sources by shared neighbours.
 #include <algorithm>
@@ -29,16 +29,16 @@
 // the warning does not matter.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-// Marks functions that work on rows. The compiler inlines them into each caller, with the instructions that
-// this caller may use.
+// Marks functions that work on rows. The compiler inlines them into each caller, so that they can use all
+// instructions that the caller may use.
 #define BFSBENCH_INLINE inline __attribute__((always_inline))
 
 namespace {
 
 constexpr int64_t kAhead = 48;  // number of arcs or queue entries between a prefetch and its use
-// A row of a vertex has one bit per search. In a pulled level, a vertex that some search has not reached takes over
-// the bits in the rows of its in-neighbours in the frontier. After every kLooks such in-neighbours, it tests whether
-// the bits that it lacked are complete.
+// In a pulled level, a vertex that some search has not reached collects the rows (bit vectors) of its
+// in-neighbours in the frontier. After every kLooks rows, it tests whether it now has all bits, and then
+// stops.
 constexpr int kLooks = 4;
 // Limits the work of by_balls(), which finds sources that lie close together. It reads at most kBallArcs
 // times the number of arcs of the graph.
@@ -48,15 +48,16 @@ constexpr int64_t kBallArcs = 4;
 // is in the frontier of some search. kFresh: some search has found the vertex in this level.
 enum State : uint8_t { kComplete = 1, kActive = 2, kFresh = 4 };
 
-// The results of the search from one source: the number of reached vertices, the sums of distances and of
-// inverse distances, and the largest distance.
+// The results of the search from one source: the number of reached vertices, the sum of the distances, the
+// sum of the inverse distances, and the largest distance.
 struct Measures {
     int64_t reached, distance_sum;
     double harmonic;
     int64_t eccentricity;
 };
 
-// A graph, distinct sources, memory for passes, and arrays for results. The host declares this struct too.
+// The arguments of many(): a graph, distinct sources, memory for passes, and arrays for results. The host
+// code in Python declares this struct too.
 template <class Offset>
 struct Arguments {
     int64_t num_vertices;
@@ -73,8 +74,8 @@ struct Arguments {
     // Null, or int32[num_vertices][num_vertices]. Row s receives the distances from vertex s, if s is a source.
     // The caller has filled the array with the value for unreached vertices.
     int32_t* distances;
-    // Null, or int64[num_sources]. The array receives indices of `sources`, in the order in which passes take
-    // the sources.
+    // Null, or int64[num_sources]. The array receives indices into `sources`, in the order in which passes
+    // take the sources.
     int64_t* order;
     double alpha;
     int32_t num_sources;
@@ -94,9 +95,9 @@ struct VectorOf<1> {
     typedef uint64_t type;
 };
 
-// A bit vector with one bit for each source of a pass. It consists of vectors of up to 256 bits, because two
-// other forms are slower. With 512 sources, loops over 64-bit words take at least 30 % longer, and vectors of 512
-// bits take twice as long (GCC 12).
+// A bit vector with one bit for each source of a pass. It consists of vectors of up to 256 bits, because
+// other sizes are slower. With 512 sources, loops over 64-bit words take at least 30 % longer, and vectors of
+// 512 bits take twice as long (GCC 12).
 template <int words>
 struct Row {
     static constexpr int kLanes = words < 4 ? words : 4, kParts = words / kLanes;
@@ -326,8 +327,8 @@ class Passes {
     const Arguments<Offset> given_;
     Row<words>*seen_, *frontier_, *next_;
     uint8_t* state_;
-    // `queue_` lists the `queued_` vertices whose row in `frontier_` has a bit set. `found_` lists the
-    // `num_found_` vertices whose row in `next_` has a bit set.
+    // `queue_` lists the vertices whose row in `frontier_` has a bit set. Their number is `queued_`. `found_`
+    // lists the vertices whose row in `next_` has a bit set. Their number is `num_found_`.
     int32_t *queue_, *found_;
     int64_t queued_ = 0, num_found_ = 0;
     Row<words> whole_;  // a bit for each source of the pass
@@ -349,16 +350,16 @@ void run(const Arguments<Offset>& given) {
     });
 }
 
-// Finds the order in which passes take the sources, so that the sources of a pass lie close together. For
-// each pass, a set of vertices (a ball) grows from one source along the arcs, until it contains enough
-// sources. Sources of earlier passes do not count, but the ball grows through them. All passes together read
-// at most kBallArcs times the number of all arcs, and each pass may read an equal share. A pass that has read
-// its share takes further sources in their given order.
+// Finds the order in which passes take the sources, so that the sources of a pass lie close together. A pass
+// grows a ball: a set of vertices that are reached from one source along the arcs. The pass takes the sources
+// in the ball that no earlier pass has taken. If the ball cannot grow any more, the pass starts another ball.
+// All passes together read at most kBallArcs times the number of all arcs, and each pass may read an equal
+// share. A pass that has read its share takes further sources in their given order.
 template <class Offset>
 void by_balls(const Arguments<Offset>& given) {
     std::vector<int64_t> place(given.num_vertices, -1);
     for (int32_t i = 0; i < given.num_sources; ++i) place[given.sources[i]] = i;
-    // For each vertex: the number of the last pass that reached the vertex, which is then in the pass's ball.
+    // For each vertex, the number of the last ball that contains the vertex, or -1 if no ball does.
     std::vector<int32_t> ball(given.num_vertices, -1), queue;
     const int32_t passes = (given.num_sources + given.bits - 1) / given.bits;
     const int64_t share = kBallArcs * given.row_offsets[given.num_vertices] / passes;

@@ -53,34 +53,38 @@ constexpr int64_t kLevels = 8;   // the graph needs kLevels * sequential_limit a
 constexpr int64_t kAhead = 8;    // number of queue entries between a prefetch and its use
 constexpr int64_t kChunk = 512;  // largest number of queue entries that a thread takes at a time
 constexpr int64_t kShare = 64;   // a search is small if it sees at most one vertex in kShare
-// The numbers of bitmap words (64 bits) and of elements of the level array that a thread takes at a time.
+// A thread takes kWordGrain words of a bitmap (64 bits each), or kLevelGrain elements of the array of levels,
+// at a time.
 constexpr int64_t kWordGrain = 64, kLevelGrain = 1 << 14;
 // A thread that has found more than kMany vertices estimates the sum of their degrees from one vertex in
 // kSample.
 constexpr int64_t kMany = 512, kSample = 8;
-// A push tests neighbours in groups of four while fewer than one in kRare neighbours was unseen. Its count of
-// unseen neighbours starts at kWarm.
+// A push tests neighbours in groups of four while fewer than one in kRare neighbours was unseen. The count of
+// unseen neighbours starts at kWarm instead of 0.
 constexpr int64_t kRare = 6, kWarm = 32;
-// Estimated times, as multiples of the time of a push for each arc: to visit a vertex, to claim a vertex in a push,
-// and to examine an in-neighbour in a pull.
+// Estimated times, as multiples of the time that a push takes for each arc: the times to visit a vertex, to
+// claim a vertex in a push, and to examine an in-neighbour in a pull.
 constexpr double kVisit = 4, kClaim = 4, kExamine = 1.5;
 
-// Values of marks. Any other mark is the vertex's level plus kFirstLevel. Two values are deep, so that consecutive
-// deep levels have different marks.
+// Special values of marks. Any other mark is the vertex's level plus kFirstLevel. The deepest levels do not
+// fit a mark. Their vertices have the marks kDeep and kDeep + 1, so that consecutive levels have different
+// marks.
 constexpr uint8_t kDeep = 0, kFirstLevel = 2, kUnreachable = 254, kUnseen = 255;
 bool is_deep(int32_t level) { return level >= kUnreachable - kFirstLevel; }
-// Returns the mark of vertices of a level.
+// Returns the mark of the vertices in a level.
 uint8_t mark_of(int32_t level) { return uint8_t(is_deep(level) ? kDeep + level % 2 : level + kFirstLevel); }
-// Returns a vertex's level, which is -1 if the vertex was not seen. `written` is the level if the mark is deep.
+// Returns a vertex's level, or -1 if the vertex was not seen. `written` is the vertex's element in the array
+// of levels, which holds the level if the mark is deep.
 int32_t level_of(uint8_t mark, int32_t written) {
     return mark >= kUnreachable ? -1 : mark >= kFirstLevel ? mark - kFirstLevel : written;
 }
 
-// get() reads a mark, and set() writes a mark or a level, which other threads may access at the same time.
+// get() reads a mark, and set() writes a mark or a level. Other threads may access the mark or level at the
+// same time.
 uint8_t get(const uint8_t& mark) { return __atomic_load_n(&mark, __ATOMIC_RELAXED); }
 template <class T> void set(T& place, T value) { __atomic_store_n(&place, value, __ATOMIC_RELAXED); }
 
-// Returns a bit for each of 64 marks: 1 if it equals `mark`.
+// Returns one bit for each of 64 marks. The bit is 1 if the mark equals `mark`.
 uint64_t marked(const uint8_t* marks, uint8_t mark) {
     constexpr uint64_t kOnes = 0x0101010101010101, kLow = 0x7F * kOnes;
     uint64_t bits = 0;
@@ -95,7 +99,8 @@ uint64_t marked(const uint8_t* marks, uint8_t mark) {
     return bits;
 }
 
-// Writes the levels that `count` marks hold, and resets these marks for the next search.
+// Writes to `levels` the levels that the first `count` marks stand for. Resets these marks for the next
+// search.
 void write_levels(int32_t* __restrict levels, uint8_t* __restrict marks, int64_t count) {
     uint8_t lowest = kUnseen, highest = 0;
     for (int64_t v = 0; v < count; ++v) {
@@ -109,9 +114,10 @@ void write_levels(int32_t* __restrict levels, uint8_t* __restrict marks, int64_t
     for (int64_t v = 0; v < count; ++v) marks[v] = marks[v] == kUnreachable ? kUnreachable : kUnseen;
 }
 
-// Runs the loop of cpu_queue for the queue entries from `head` to `tail`, whose levels are written. Stops if more than
-// `most` vertices wait, or if `tail` reaches `last`, because then no vertex is unseen. Returns the new head and tail.
-// `seen` is the array of marks or of levels. The function is not inlined, so that its variables stay in registers.
+// Runs the loop of cpu_queue for the queue entries from `head` to `tail`, whose levels are already written.
+// Stops if more than `most` vertices wait, or if `tail` reaches `last`, because then no vertex is unseen.
+// Returns the new head and tail. `seen` is the array of marks or of levels. The function is not inlined, so
+// that its variables stay in registers.
 template <class Offset, class Seen>
 __attribute__((noinline)) std::pair<uint32_t*, uint32_t*> textbook(
     const Offset* offsets, const uint32_t* columns, uint32_t* head, uint32_t* tail, const uint32_t* last, int64_t most,
@@ -202,7 +208,8 @@ class ParallelSearch final : public Search {
     }
 
   private:
-    // Searches like cpu_queue from queue[0], without marks. `unseen` is the number of other vertices to find.
+    // Searches like cpu_queue from queue[0], without marks. `unseen` is the number of other vertices to which
+    // arcs lead.
     void search_small(uint32_t* queue, int64_t unseen) {
         std::fill(levels_, levels_ + graph_.num_vertices, -1);
         levels_[queue[0]] = 0;
@@ -213,8 +220,8 @@ class ParallelSearch final : public Search {
 
     int64_t degree(uint32_t v) const { return row_offsets_[v + 1] - row_offsets_[v]; }
 
-    // Returns the number of arcs that leave the queued vertices. With a `step` above 1, it is an estimate
-    // from one vertex in `step`.
+    // Returns the number of arcs that leave the queued vertices. If `step` is above 1, the number is an
+    // estimate from every `step`-th vertex.
     int64_t arcs_of(const uint32_t* begin, const uint32_t* end, int64_t step = 1) const {
         int64_t arcs = 0;
         for (int64_t i = 0; i < end - begin; i += step) arcs += degree(begin[i]);
@@ -238,8 +245,8 @@ class ParallelSearch final : public Search {
         return push * graph_.alpha > pull;
     }
 
-    // Runs the sequential loop textbook() while few vertices wait. If it ends within a level, the rest of the
-    // level becomes the frontier. Returns the number of the level that is being found.
+    // Runs the sequential loop textbook() while few vertices wait. If this loop ends within a level, the rest
+    // of the level becomes the frontier. Returns the number of the level that is being found.
     int32_t push_few(int32_t next) {
         Member& member = members_[0];
         uint32_t *const queue = member.queue.get(), *const old = queue + member.tail;
@@ -273,12 +280,14 @@ class ParallelSearch final : public Search {
         for (int line : {0, 1}) __builtin_prefetch(&columns[offsets[v]] + line * 16);
     }
 
-    // Expands the entries begin .. end - 1 of a queue, and appends the found vertices to the queue of `member`.
+    // Expands the entries begin .. end - 1 of a queue, and appends the found vertices to the queue of
+    // `member`.
     //
-    // A branch on the mark of a neighbour costs time if the processor cannot predict it. So the function claims a
-    // neighbour without a branch. It stores a mark in any case, which is the old mark if the neighbour was seen. While
-    // unseen neighbours are rare, the function skips groups of four seen neighbours. It recognises them by the highest
-    // bits of their marks, which are 0 except for unseen vertices and levels from 126.
+    // A branch on the mark of a neighbour costs time if the processor cannot predict it. So the function
+    // claims a neighbour without a branch: it always stores a mark, which is the old mark if the neighbour
+    // was seen. While unseen neighbours are rare, the function skips groups of four seen neighbours. It
+    // recognises these by the highest bits of their marks, which are 0 except for unseen vertices and levels
+    // from 126.
     void expand(const uint32_t* queue, int64_t begin, int64_t end, Member& member, int32_t next) {
         const Offset* const offsets = row_offsets_;
         const uint32_t* const columns = graph_.column_indices;
@@ -317,8 +326,9 @@ class ParallelSearch final : public Search {
         member.end = fill;
     }
 
-    // Pushes the level, with one thread if it has few arcs. The entries of all queues in turn are divided into one
-    // share for each thread. A thread takes chunks of its own share, which its cache holds, and then of other shares.
+    // Pushes the level, with one thread if it has few arcs. Otherwise the entries of all queues form one
+    // list, which is divided into one share for each thread. A thread takes chunks of its own share first,
+    // because its cache holds them, and then chunks of other shares.
     void push(int32_t next) {
         const int64_t size = team_.size(), vertices = frontier_.vertices;
         if (size == 1 || frontier_.arcs <= graph_.sequential_limit) {
@@ -349,8 +359,8 @@ class ParallelSearch final : public Search {
         });
     }
 
-    // Pulls the level with all threads. A bitmap of the level is made from the marks. Only one thread writes the mark of
-    // a vertex, and no other thread reads this mark, so no operation needs to be atomic.
+    // Pulls the level with all threads. First they make a bitmap of the level from the marks. Only one thread
+    // writes the mark of a vertex, and no other thread reads this mark, so no operation needs to be atomic.
     void pull(int32_t next) {
         note(Step::pull, next - 1, next);
         const uint8_t current = mark_of(next - 1), mark = mark_of(next);
@@ -375,7 +385,7 @@ class ParallelSearch final : public Search {
         });
     }
 
-    // Returns whether the level's bitmap has an in-neighbour of vertex v.
+    // Returns whether an in-neighbour of vertex v is in the level's bitmap.
     bool reached(uint32_t v) const {
         const uint64_t* const level = level_.get();
         const uint32_t* const rows = graph_.row_indices;
@@ -385,8 +395,9 @@ class ParallelSearch final : public Search {
         return false;
     }
 
-    // Writes all levels, and resets the marks. If the first queue has all seen vertices, and these are few, only their
-    // marks are read. Their levels wait behind them in the queue until the other levels are written.
+    // Writes all levels, and resets the marks. If all seen vertices are in the first queue and they are few,
+    // the function reads only their marks. It stores their levels after them in the queue until the other
+    // levels are written.
     void finish() {
         uint32_t* const queue = members_[0].queue.get();
         const int64_t seen = members_[0].end;
@@ -417,7 +428,8 @@ class ParallelSearch final : public Search {
         discount(frontier_.vertices, frontier_.arcs);
     }
 
-    // Counts seen vertices. A vertex that two threads have claimed counts twice, so the differences may be negative.
+    // Subtracts newly seen vertices, and the arcs that leave them, from `unseen_`. A vertex that two threads
+    // have claimed counts twice, so a difference may be negative. It is then replaced by 0.
     void discount(int64_t vertices, int64_t arcs) {
         unseen_ = {std::max<int64_t>(unseen_.vertices - vertices, 0), std::max<int64_t>(unseen_.arcs - arcs, 0)};
     }

@@ -99,12 +99,12 @@ class Forest {
     std::vector<int32_t> unburned_;
 };
 
-// Weights of the four quadrants of a recursive matrix. The initial weights have units of 2^-40.
+// Weights of the four quadrants of a recursive matrix. The unit of the initial weights is 2^-40.
 struct Quadrants {
     int64_t upper_left, upper_right, lower_left, lower_right;
 
-    // Multiplies the weight of each quadrant by a factor between 1 - noise / 2 and 1 + noise / 2. `noise` has units
-    // of 2^-16. `draw` has 16 random bits for each factor.
+    // Multiplies the weight of each quadrant by a factor between 1 - noise / 2 and 1 + noise / 2. The unit of
+    // `noise` is 2^-16. `draw` has 16 random bits for each factor.
     void vary(int64_t noise, uint64_t draw) {
         for (int64_t* weight : {&upper_left, &upper_right, &lower_left, &lower_right}) {
             const int64_t factor = (1 << 16) - noise / 2 + ((static_cast<int64_t>(draw & 0xFFFF) * noise) >> 16);
@@ -114,9 +114,9 @@ struct Quadrants {
     }
 };
 
-// Draws the targets of the vertex `source`, and stores them in `row`. The targets are the next `degree` vertices on
-// a ring. With chance `rewire`, a random vertex replaces a target; it is neither `source` nor an earlier target. If
-// a vertex of the ring is already a target, -1 is stored instead.
+// Draws the targets of the vertex `source`, and stores them in `row`. The targets are the next `degree`
+// vertices on a ring. With chance `rewire`, a target is replaced by a random vertex that is neither `source`
+// nor an earlier target. If a vertex of the ring is already a target, -1 is stored instead.
 void small_world_row(int64_t source, int64_t vertices, int64_t degree, Chance rewire, Random random, int32_t* row) {
     for (int64_t slot = 0; slot < degree; ++slot) {
         const auto drawn = [&](int64_t v) { return std::find(row, row + slot, v) != row + slot; };
@@ -263,9 +263,9 @@ int generate_forest_fire(int64_t vertices, int64_t isolated, Chance forward, Cha
     });
 }
 
-// Generates a grid: the first `vertices` cells, in reading order, of a box of `columns` x `rows` x any depth. Edges
-// lead to the next cell along each axis and, with `diagonal`, to the cell that is next along both columns and rows.
-// Each edge is kept with chance `keep`.
+// Generates a grid: the first `vertices` cells, in reading order, of a box. The box has `columns` columns,
+// `rows` rows and as many layers as necessary. Edges lead to the next cell along each axis. With `diagonal`,
+// edges also lead to the cell in the next column and the next row. Each edge is kept with chance `keep`.
 int generate_box(int64_t columns, int64_t rows, int64_t vertices, int64_t diagonal, Chance keep, uint64_t seed,
                  int threads, Allocate allocate) {
     return guarded([&] {
@@ -286,8 +286,8 @@ int generate_box(int64_t columns, int64_t rows, int64_t vertices, int64_t diagon
 }
 
 // Generates a scale-free graph. DegreesWithHubs gives each vertex a number of edge ends. All ends are
-// shuffled as one list, whose two halves are the arrays of sources and targets. An edge whose two ends are
-// one vertex then swaps its target with another edge.
+// shuffled as one list. Its two halves are the arrays of sources and targets. If both ends of an edge are the
+// same vertex, the edge then swaps its target with another edge.
 int generate_scale_free(int64_t vertices, int64_t spacing, int64_t hub_degree, uint64_t seed, int,
                         Allocate allocate) {
     return guarded([&] {
@@ -318,8 +318,8 @@ int generate_dense(int64_t vertices, Chance density, int64_t most, uint64_t seed
                 for (int64_t column = 0; column < vertices; ++column)
                     coming += counting.happens(density) && !certain(column);
             }
-            // Selection sampling: `coming` random entries of the row are still to come. The loop keeps `wanted` of
-            // these.
+            // Selection sampling: `coming` random entries of the row are still to come, and the loop keeps
+            // `wanted` of them.
             int64_t wanted = std::min(coming, most - (next == v ? 1 : 2));
             Random writing = entries.at(v), choice = culling.at(v);
             for (int64_t column = 0; column < vertices; ++column) {
@@ -354,7 +354,8 @@ void generate_weights(int64_t edges, int64_t largest, uint64_t seed, int threads
     });
 }
 
-// Stores one byte for each cell of a map: 0 if the cell is blocked, with chance `blocked`, else 1.
+// Stores one byte for each cell of a map. With chance `blocked`, a cell is blocked and the byte is 0.
+// Otherwise the byte is 1.
 void generate_cells(int64_t cells, Chance blocked, uint64_t seed, uint8_t* open) {
     const Stream stream(seed, kCells);
     for (int64_t cell = 0; cell < cells; ++cell) open[cell] = !stream.at(cell).happens(blocked);

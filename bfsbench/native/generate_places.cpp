@@ -66,7 +66,7 @@ class Cells {
 };
 
 // The web hosts of a generated crawl. Each range of `span` page ids belongs to two hosts. The second host
-// begins at a random id of the range. If that is the first id of the range, the range has only one host.
+// begins at a random id of the range. If this id is the first of the range, the range has only one host.
 struct Hosts {
     int64_t vertices, span;
     Stream splits;
@@ -84,7 +84,8 @@ struct Hosts {
 extern "C" {
 
 // Generates a random geometric graph. It draws points uniformly from a square of `side` x `side` and joins
-// points within `radius` of each other. Vertices are numbered by square cells at least `radius` wide.
+// points within `radius` of each other. The square is divided into square cells at least `radius` wide, and
+// the vertices are numbered cell by cell.
 int generate_geometric(int64_t vertices, int64_t side, int64_t radius, uint64_t seed, int threads, Allocate allocate) {
     return guarded([&] {
         int64_t across = 1;  // largest number of cells per row of the square

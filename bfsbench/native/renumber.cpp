@@ -19,8 +19,8 @@ namespace {
 
 inline uint32_t bit_of(int32_t id) { return uint32_t{1} << (id & 31); }
 
-// Returns the number of set bits. The function adds up fields of growing width, because not every supported x86
-// processor has an instruction that counts bits.
+// Returns the number of set bits. The function adds bit fields of growing width, because not every supported
+// x86 processor has an instruction that counts bits.
 inline int32_t count_bits(uint32_t bits) {
     bits -= bits >> 1 & 0x55555555;
     bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333);

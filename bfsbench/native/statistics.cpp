@@ -65,8 +65,8 @@ struct Search {
     }
 
 private:
-    // Expands a level, which is the entries begin .. end - 1 of the queue. push() and pull() append the next
-    // level to the queue and return the queue's new end.
+    // Expands a level, whose vertices are the entries begin .. end - 1 of the queue. push() and pull() append
+    // the next level to the queue and return the queue's new end.
     int64_t push(int64_t begin, int64_t end) const {
         int64_t tail = end;
         for (int64_t head = begin; head < end; ++head) {
@@ -144,8 +144,8 @@ void reach(const Arcs* arcs, const Scratch* scratch, int32_t start, Reach* resul
     *result = Search{*arcs, *scratch}.run(start);
 }
 
-// Returns the number of components. Stores in *largest the result of a search of the largest component from its
-// first vertex. All words of scratch->seen must be 0 on entry.
+// Searches each component from its first vertex. Returns the number of components, and stores the result for
+// the largest component in *largest. All words of scratch->seen must be 0 on entry.
 int64_t components(const Arcs* arcs, const Scratch* scratch, Reach* largest) {
     const Search search{*arcs, *scratch};
     int64_t count = 0;
