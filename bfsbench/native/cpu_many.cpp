@@ -314,7 +314,8 @@ class Passes {
         return queued_ > 0;
     }
 
-    // Stores the distances of the vertices in the frontier, in the rows of the searches that reached them.
+    // Stores the distances of the vertices in the frontier. They go to the rows of `distances` for the
+    // searches that reached the vertices.
     void note(int32_t level, const int32_t* sources) {
         for (int64_t i = 0; i < queued_; ++i)
             for (int w = 0; w < words; ++w)

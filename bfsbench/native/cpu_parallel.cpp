@@ -67,7 +67,7 @@ constexpr int64_t kRare = 6, kWarm = 32;
 constexpr double kVisit = 4, kClaim = 4, kExamine = 1.5;
 
 // Special values of marks. Any other mark is the vertex's level plus kFirstLevel. The deepest levels do not
-// fit a mark. Their vertices have the marks kDeep and kDeep + 1, so that consecutive levels have different
+// fit a mark. They have the marks kDeep and kDeep + 1 alternately, so that consecutive levels have different
 // marks.
 constexpr uint8_t kDeep = 0, kFirstLevel = 2, kUnreachable = 254, kUnseen = 255;
 bool is_deep(int32_t level) { return level >= kUnreachable - kFirstLevel; }
@@ -429,7 +429,7 @@ class ParallelSearch final : public Search {
     }
 
     // Subtracts newly seen vertices, and the arcs that leave them, from `unseen_`. A vertex that two threads
-    // have claimed counts twice, so a difference may be negative. It is then replaced by 0.
+    // have claimed counts twice, so a difference may be negative. A negative difference is replaced by 0.
     void discount(int64_t vertices, int64_t arcs) {
         unseen_ = {std::max<int64_t>(unseen_.vertices - vertices, 0), std::max<int64_t>(unseen_.arcs - arcs, 0)};
     }

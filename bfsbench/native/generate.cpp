@@ -68,9 +68,9 @@ class Forest {
     size_t row_end(int32_t vertex) const { return starts_[vertex + 1]; }
 
   private:
-    // Burns some of a vertex's unburned neighbours, chosen uniformly. Their number is geometrically distributed,
-    // but at most the number of unburned neighbours. `neighbours` may point into out_, which grows during burning,
-    // so the neighbours are copied first.
+    // Burns some of a vertex's unburned neighbours, chosen uniformly. The number of burned neighbours is
+    // geometrically distributed, but at most the number of unburned neighbours. `neighbours` may point into
+    // out_, which grows during burning, so the neighbours are copied first.
     void spread(const int32_t* neighbours, size_t count, Chance chance, int32_t fire, Random& random) {
         size_t wanted = 0;
         while (wanted < count && random.happens(chance)) ++wanted;
@@ -302,9 +302,9 @@ int generate_scale_free(int64_t vertices, int64_t spacing, int64_t hub_degree, u
     });
 }
 
-// Generates a dense graph. Row v of its matrix has the entries v and v + 1 (modulo `vertices`) always, and
-// any other column with chance `density`. If a row would get more than `most` entries, only a random choice
-// of the other columns is kept, so that the row has `most` entries.
+// Generates a dense graph. Row v of its matrix always has the entries v and v + 1 (modulo `vertices`). It has
+// each other column with chance `density`. If a row would get more than `most` entries, the function keeps a
+// random choice of the other columns, so that the row has `most` entries.
 int generate_dense(int64_t vertices, Chance density, int64_t most, uint64_t seed, int threads, Allocate allocate) {
     return guarded([&] {
         const Stream entries(seed, kEdges), culling(seed, kRepair);

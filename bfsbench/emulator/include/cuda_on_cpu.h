@@ -48,9 +48,9 @@
 #include "emu/program.h"
 #include "emu/texture.h"
 #include "emu/texture_reference.h"
-// In kernels, CUDA's index variables such as threadIdx are macros. A program with host code may use these
-// names for its own variables. So the macros are removed here, and the translator replaces the index
-// variables instead.
+// The emulator's headers define CUDA's index variables, such as threadIdx, as macros. A program with host
+// code may use these names for its own variables. So the macros are removed here, and the translator replaces
+// the index variables in kernels instead.
 #undef threadIdx
 #undef blockIdx
 #undef blockDim

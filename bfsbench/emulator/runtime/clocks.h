@@ -93,9 +93,9 @@ class Gathering {
 struct ThreadClock {
     bool used = false;  // true if this object may differ from a newly created ThreadClock
     Known known;              // accesses of other threads that happen before this thread's next access
-    // The accesses that happen before the thread's last fence. The thread's later atomics pass them on to
-    // threads that read the atomic's word. Index 0 is the last fence of any scope, and index 1 is the last
-    // fence of device scope.
+    // The accesses that happen before the thread's last fence. The thread's later atomics attach these
+    // accesses to their words, where other threads find them. Index 0 is for the last fence of any scope, and
+    // index 1 is for the last fence of device scope.
     Known released[2];
     // Accesses that other threads attached to atomic words, and that this thread found when it read these
     // words. The thread's next fence adds them to `known`. Index 0 is for block scope, and index 1 is for
@@ -166,8 +166,8 @@ class Clocks {
     bool settled(Moment moment) const { return moment < settled_; }
     // Returns the number of the next new moment.
     Moment next_moment() const { return era_ + instants_.size(); }
-    // Gives the current thread a new moment, and returns its number. The thread's next accesses are recorded
-    // under this number.
+    // Begins a new moment for the current thread, and returns the moment's number. The thread's next accesses
+    // are recorded under this number.
     Moment begin_moment(Fiber& fiber);
     // Returns whether a recorded access happens before the access that the current thread makes now. The
     // recorded access must be newer than the last grid barrier, host launch and tail launch.

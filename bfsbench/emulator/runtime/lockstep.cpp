@@ -233,9 +233,9 @@ void Lockstep::scatter(unsigned index) {
     if (unsigned done = advance(index, warp.common, lanes)) end(index, done);
 }
 
-// Takes the next operation of the group `leads`, which also performed the warp's previous operation, if this
-// group is still behind all other waiting groups. Returns the group's lanes. Returns 0 if take_last() must
-// choose a group: also if no other group waits, and once in kPollPatience operations.
+// Takes the next operation of the group `leads`, which also performed the warp's previous operation. The
+// group must still be behind all other waiting groups. Returns the group's lanes, or 0 if take_last() must
+// choose a group. take_last() also chooses if no other group waits, and once in kPollPatience operations.
 [[gnu::always_inline]] unsigned Lockstep::take_leading(WarpRun& warp) {
     unsigned others = warp.groups_waiting & ~warp.leads;
     if (!(warp.groups_waiting & warp.leads) || !others || warp.issued % kPollPatience == kPollPatience - 1) return 0;

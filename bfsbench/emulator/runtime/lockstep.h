@@ -116,8 +116,8 @@ struct WarpRun {
     unsigned divide(unsigned from, unsigned lanes);
 };
 
-// What a lane does after its warp has performed an operation: the lane writes a delayed store to memory, runs
-// again, or both.
+// The actions of a lane after its warp has performed an operation: the lane writes a delayed store to memory,
+// runs again, or does both.
 class Turn {
   public:
     Turn(unsigned rank, unsigned stores, unsigned goes_on) : bits_(rank << 2 | stores << 1 | goes_on) {}
@@ -228,7 +228,7 @@ class Lockstep {
     // whether the queue is not empty. next() takes the next lane from the queue.
     bool has_next() const { return next_ < turns_.size(); }
     Turn next() { return turns_[next_++]; }
-    // Returns the result that the `later`-th next call of next() will have, or null if the queue is shorter.
+    // Returns the result of the `later`-th call of next() from now, or null if the queue is shorter.
     const Turn* upcoming(size_t later) const {
         return next_ + later <= turns_.size() ? &turns_[next_ + later - 1] : nullptr;
     }

@@ -1,4 +1,5 @@
-// The emulated GPU. A Machine has the limits of a GPU, workers that run blocks, and one launch at a time.
+// The emulated GPU. A Machine has the limits of a GPU, and workers that run blocks. It runs one launch at a
+// time.
 #pragma once
 
 #include <atomic>

@@ -77,8 +77,8 @@ struct Warp {
     uint64_t result[kWarpSize];
 };
 
-// A cluster of blocks. They share a barrier, and can access each other's shared memory. A block without a
-// cluster forms a cluster of one block. All blocks of a cluster run on one worker.
+// A cluster: blocks that share a barrier and can access each other's shared memory. A block without a cluster
+// forms a cluster of one block. All blocks of a cluster run on one worker.
 struct Cluster {
     unsigned live = 0;     // number of threads that have not exited
     unsigned arrived = 0;  // number of these threads that have arrived at the cluster's barrier

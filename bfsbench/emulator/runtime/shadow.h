@@ -11,8 +11,8 @@
 
 namespace emu {
 
-// A number for the time of an access (clocks.h). All accesses of a thread between two of its
-// synchronisations have one number. Later accesses have higher numbers. 0 stands for no access.
+// A number for the time of an access (clocks.h). All accesses that a thread makes between two of its
+// synchronisations share one number. Later accesses have higher numbers. 0 stands for no access.
 using Moment = uint64_t;
 
 // A past access to a word of memory: the access's moment, the number of its instruction, its scope, whether
@@ -40,8 +40,8 @@ class Past {
 };
 
 // The race detector's record of the accesses to a region of memory. For each word it holds which bytes have
-// been written, the last write, and two reads (see Watch::keep_read). Each of these has its own array.
-// Kernels never write to most memory, so most checks use only some of the arrays.
+// been written, the last write, and two reads (see Watch::keep_read). These are separate arrays, because most
+// checks need only some of them: kernels never write to most memory.
 class Shadow {
   public:
     static constexpr size_t kWordBytes = 4;

@@ -68,8 +68,9 @@ struct cudaArray : Image {};
 
 namespace {
 
-// CUDA requires that a texture's first address is a multiple of kTextureAlignment, and the distance between
-// its rows a multiple of kPitchAlignment. The emulator treats the beginnings of its buffers as aligned.
+// CUDA requires that a texture's first address is a multiple of kTextureAlignment, and that the distance
+// between its rows is a multiple of kPitchAlignment. The emulator treats the beginning of each buffer as
+// aligned.
 constexpr ptrdiff_t kTextureAlignment = 512;
 constexpr size_t kPitchAlignment = 32;
 
@@ -224,8 +225,8 @@ class Texels {
         emu::watch(place, image_.texel(), emu::Act::read, emu::Scope::none, site_);
         for (unsigned i = 0; i < wanted_.count; ++i) value[i] = component(place + i * bits_ / 8);
     }
-    // Reads a texel whose index may be outside of the texture. The address mode of each dimension then says
-    // which texel, or the border colour, is read instead.
+    // Reads a texel whose index may be outside of the texture. In this case the address mode of each
+    // dimension decides which texel is read instead, or whether the border colour is read.
     void read_or_border(const int64_t (&index)[3], unsigned dimensions, Value (&value)[4]) const {
         size_t at[3] = {0, 0, static_cast<size_t>(index[2])};
         for (unsigned d = 0; d < dimensions; ++d) {

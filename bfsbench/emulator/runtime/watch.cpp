@@ -448,10 +448,10 @@ Watch::Place Watch::variable_at(const Place& place, const char* address) const {
     return found;
 }
 
-// Returns whether this fault was found before at the instruction of `now`, and at the instruction of `other`
-// and in the same memory if these are not null. The buffers of one allocating call count as one memory, and
-// so do the copies of a shared variable in all blocks. If the fault was found before, the function increments
-// the finding's count.
+// Returns whether this fault was found before at the instruction of `now`. If `other` is not null, its
+// instruction must also be the same. If `memory` is not null, the memory must also be the same: the buffers
+// of one allocating call count as one memory, and so do the copies of a shared variable in all blocks. If the
+// fault was found before, the function increments the finding's count.
 bool Watch::is_known(Fault fault, const Past& now, const Past* other, const Place* memory) {
     constexpr uint64_t kSpread = 0x9e3779b97f4a7c15;
     uint64_t others = other ? other->site() + uint64_t{1} : 0;

@@ -40,10 +40,10 @@ struct Actor {
 struct Finding {
     int fault, space;
     // `other` is the earlier access of a race, the store to a word that __ldg reads, or a thread that waits
-    // elsewhere. Its site is null if the fault has no second access or thread.
+    // at another source line. Its site is null if the fault has no second access or thread.
     Actor actor, other;
-    // Start of the buffer, variable, shared memory or library that contains the address. For Space::array, the
-    // name of the array's type.
+    // Start of the buffer, variable, shared memory or library that contains the address. For Space::array, it
+    // is the name of the array's type.
     const char* begin;
     uint64_t bytes, element;
     // Offset of the access from `begin`, in bytes. For Space::array, it is the index. For a refused child

@@ -1,4 +1,4 @@
-// Defines CUDA's intrinsics for arithmetic and for bits.
+// Defines CUDA's intrinsics for arithmetic and bit operations.
 #pragma once
 
 inline int __popc(unsigned x) { return __builtin_popcount(x); }

@@ -1,6 +1,6 @@
-// A small replacement of NVIDIA's library cub. The block-wide and warp-wide functions exchange values through
-// the caller's temporary storage, and one thread combines the values in the order of the threads' ranks. The
-// device-wide functions, such as cub::DeviceReduce::Sum, run as a kernel of one thread.
+// A small replacement for NVIDIA's library cub. The block-wide and warp-wide functions exchange values
+// through the caller's temporary storage, and one thread combines the values in the order of the threads'
+// ranks. The device-wide functions, such as cub::DeviceReduce::Sum, run as a kernel of one thread.
 #pragma once
 
 #include <algorithm>
@@ -68,8 +68,8 @@ struct ArgMin {
     }
 };
 
-// TwiddleIn() turns the bits of a number of type T into an unsigned number. These unsigned numbers have the
-// order of the original numbers. TwiddleOut() reverses this.
+// TwiddleIn() turns the bits of a number of type T into an unsigned number. The unsigned numbers sort in the
+// same order as the original numbers. TwiddleOut() reverses this.
 template <class T>
 struct Traits {
     using UnsignedBits = std::conditional_t<sizeof(T) == 1, unsigned char, std::conditional_t<sizeof(T) == 2, unsigned short,
@@ -242,7 +242,8 @@ class Scan : public Collective<T, kCount, kWarp> {
 
   public:
     using Collective<T, kCount, kWarp>::Collective;
-    // Each EMU_SCAN defines two overloads: one for an array of items per thread, and one for a single item.
+    // Each use of EMU_SCAN defines two overloads: one for an array of items per thread, and one for a single
+    // item.
 #define EMU_SCAN(name, parameters, op, total, inclusive, has_first, first)                                \
     template <class... Own, int kItems EMU_MORE>                                                         \
     void name(const T (&in)[kItems], T (&out)[kItems] parameters) {                                      \
@@ -269,8 +270,8 @@ class Scan : public Collective<T, kCount, kWarp> {
     EMU_SCAN(InclusiveScan, EMU_AND Op op EMU_AND T& total, op, total, true, false, zero)
 #undef EMU_MORE
 #define EMU_MORE , class Op, class Prefix, class = decltype(std::declval<Prefix&>()(std::declval<T>()))
-    // The function `prefix` takes the total of the block, and returns a value that is combined before the
-    // block's first item.
+    // The function `prefix` takes the total of the block, and returns a value that precedes the block's first
+    // item in the scan.
     EMU_SCAN(ExclusiveScan, EMU_AND Op op EMU_AND Prefix& prefix, op, unused, false, true, prefix)
     EMU_SCAN(InclusiveScan, EMU_AND Op op EMU_AND Prefix& prefix, op, unused, true, true, prefix)
 #undef EMU_MORE

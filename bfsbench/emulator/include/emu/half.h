@@ -133,7 +133,7 @@ EMU_ANY_PAIR inline P __hfma2(P a, P b, P c) {
 EMU_ANY_SMALL inline H __hadd_sat(H a, H b) { return H(__saturatef(float(a + b))); }
 
 
-// EMU_SMALL defines the functions of a 16-bit type whose names contain the type, such as __float2half.
+// EMU_SMALL defines, for one 16-bit type, the functions whose names contain the type, such as __float2half.
 #define EMU_SMALL(Type, Type2, Short, name, name2)                                                             \
     inline Short __float2##name(float x) { return Short(x); }                                                  \
     inline Short __float2##name##_rn(float x) { return Short(x); }                                             \

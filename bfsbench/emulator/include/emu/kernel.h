@@ -82,7 +82,8 @@ struct SharedVariable {
     static_assert(sizeof(T) <= kMostStatic, "a __shared__ variable has more than 48 KB");
     static const size_t offset;
 };
-// Returns the name that the translator has given to the type of a shared variable. Other types have no name.
+// Returns the name of a shared variable, which the translator has stored in the class `Tag`. Returns null if
+// `Tag` has no name.
 template <class Tag>
 auto name_of(int) -> decltype(Tag::name()) {
     return Tag::name();
@@ -115,8 +116,8 @@ EMU_OWN inline T (&dynamic_shared()) [] {
 // thread on this stack, the call returns in the new thread.
 EMU_API void finish_thread();
 
-// True if a function takes a parameter of type T as a pointer to an object of the caller. The platform's C++
-// ABI requires this for classes with a copy constructor, move constructor or destructor of their own.
+// True if the platform's C++ ABI passes a parameter of type T as a pointer to an object of the caller. This
+// applies to classes with a copy constructor, move constructor or destructor of their own.
 template <class T>
 constexpr bool kPassedByAddress =
     !std::is_trivially_destructible_v<T> || (std::is_copy_constructible_v<T> && !std::is_trivially_copy_constructible_v<T>) ||

@@ -138,7 +138,7 @@ struct DeviceVariable {
 };
 
 // How a program was compiled: without checks, with race detection (watched), or with counting of memory
-// accesses. All object files of a program must have one mode.
+// accesses. All object files of a program must have the same mode.
 enum class Mode : int { plain, watched, counting };
 struct EMU_API Program {
     // Sets the mode of the program. `python` is the path of the Python interpreter that prints findings and

@@ -169,7 +169,7 @@ EMU_OWN inline T ld(const T* address, Scope scope, Order order) {
     return value;
 }
 
-// Loads a value through the GPU's read-only cache. During the launch no thread may write the value.
+// Loads a value through the GPU's read-only cache. No thread may write the value during the launch.
 template <class T>
 EMU_OWN inline T ld_nc(const T* address, Scope scope, Order order) {
     note_read_only(address, sizeof(T), EMU_SITE);

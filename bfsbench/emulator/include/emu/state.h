@@ -95,8 +95,8 @@ enum class Scope : unsigned char { none, block, device, by_volatile };
 // its later accesses, `release` orders its earlier accesses, and `acq_rel` orders all of them.
 enum class Order : unsigned char { relaxed, acquire, release, acq_rel };
 
-// Reports an access of the current CUDA thread to memory. `site` is the address of the accessing instruction.
-// The call may let other threads run.
+// Reports a memory access of the current CUDA thread. `site` is the address of the accessing instruction. The
+// call may let other threads run.
 EMU_API void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site,
                    Order order = Order::relaxed);
 
