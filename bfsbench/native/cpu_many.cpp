@@ -37,7 +37,7 @@ namespace {
 
 constexpr int64_t kAhead = 48;  // number of arcs or queue entries between a prefetch and its use
 // In a pulled level, a vertex that some search has not reached collects the rows (bit vectors) of its
-// in-neighbours in the frontier. After every kLooks rows, it tests whether it now has all bits, and then
+// in-neighbours in the frontier. After every kLooks rows, it tests whether its own row is complete. If so, it
 // stops.
 constexpr int kLooks = 4;
 // Limits the work of by_balls(), which finds sources that lie close together. It reads at most kBallArcs

@@ -131,8 +131,8 @@ extern "C" EMU_API int emu_launch(emu::Machine* machine, const emu::Kernel* kern
     return message.empty() ? 0 : 2;
 }
 
-// Returns the address at which the library that contains the instruction `site` was loaded. Returns null if
-// no library contains it. Stores the library's path in *path.
+// Returns the load address of the library that contains the instruction `site`, or null if no library
+// contains it. Stores the library's path in *path.
 extern "C" EMU_API const void* emu_module_of(const void* site, const char** path) {
     Dl_info info{};
     if (!dladdr(site, &info)) return nullptr;

@@ -83,7 +83,7 @@ CALLBACK void __tsan_func_entry(void*) {}
 CALLBACK void __tsan_func_exit() {}
 
 // Constructors and destructors store the address of a class's table of virtual functions. A call of a virtual
-// function loads the address. For these accesses the compiler inserts calls of the functions below.
+// function loads this address. For these accesses the compiler inserts calls of the functions below.
 CALLBACK void __tsan_vptr_update(void** place, void*) { touch<sizeof(void*), Act::write, Scope::none, true>(place, HERE); }
 CALLBACK void __tsan_vptr_read(void** place) { touch<sizeof(void*), Act::read, Scope::none, true>(place, HERE); }
 

@@ -2,8 +2,8 @@
 // launches, and fences with atomics establish this order.
 //
 // Each thread counts its synchronisations (`clock`), and each block counts its barriers (`phase`). While both counts
-// stay the same, all accesses of the thread share one number, their moment. An era begins at each launch of the
-// host, tail launch and grid barrier.
+// stay the same, all accesses of the thread share one number, their moment. An era begins at each grid barrier, at
+// each tail launch, and at each operation of the host, such as a launch or a copy.
 //
 // Accesses of earlier eras happen before all accesses of the current era. An access of the current era
 // happens before a thread's next access in these cases:
@@ -143,8 +143,8 @@ class Clocks {
     // child's accesses, and advances the thread's clock.
     Known launch();
 
-    // Returns whether the accesses of a moment came before the last grid barrier, host launch or tail launch.
-    // This is true for most recorded accesses.
+    // Returns whether the accesses of a moment came before the last grid barrier, tail launch or operation of
+    // the host, such as a launch or a copy. This is true for most recorded accesses.
     bool before_era(Moment moment) const { return moment < era_; }
     // Begins an operation that the host has issued to a stream. Earlier operations of other streams may run
     // at the same time. `earliest` is the first moment of the earliest of these operations.
@@ -160,9 +160,9 @@ class Clocks {
         if (instants_.empty()) instants_.emplace_back();
         return era_;
     }
-    // Returns whether the accesses of a moment happen before all accesses after the last grid barrier, host
-    // launch or tail launch. Returns false for an earlier operation that may run at the same time as the
-    // current operation.
+    // Returns whether the accesses of a moment happen before all accesses since the last grid barrier, tail
+    // launch or operation of the host. Returns false for accesses of an earlier operation that may run at the
+    // same time as the current operation.
     bool settled(Moment moment) const { return moment < settled_; }
     // Returns the number of the next new moment.
     Moment next_moment() const { return era_ + instants_.size(); }
@@ -170,11 +170,11 @@ class Clocks {
     // are recorded under this number.
     Moment begin_moment(Fiber& fiber);
     // Returns whether a recorded access happens before the access that the current thread makes now. The
-    // recorded access must be newer than the last grid barrier, host launch and tail launch.
+    // recorded access must be newer than the last grid barrier, tail launch and operation of the host.
     bool over(const Past& past) const;
     const Instant& instant(const Past& past) const { return instants_[past.moment() - era_]; }
     // Returns the index of a block in its grid. The block made the recorded access `past`, which must be
-    // newer than the last grid barrier, host launch and tail launch.
+    // newer than the last grid barrier, tail launch and operation of the host.
     uint32_t index_of_block(const Past& past) const {
         const Instant& then = instant(past);
         return then.block - shapes_[then.grid].first_block;
@@ -210,7 +210,8 @@ class Clocks {
     std::map<uint32_t, uint32_t> streams_;  // maps a stream to the number of the last grid in the stream
     Known at_launch_;                        // accesses that happen before the running grid
     std::unordered_map<const void*, Word> words_;
-    // Number of the first moment after the last grid barrier, host launch or tail launch.
+    // Number of the first moment after the last grid barrier, tail launch or operation of the host, such as a
+    // launch or a copy.
     Moment era_ = 1;
     Moment beside_ = ~Moment{0}, settled_ = 1;
     std::vector<Instant> instants_;  // the moments from number era_ on, in order

@@ -175,8 +175,8 @@ class Watch {
     bool check_unaligned(Shadow& shadow, size_t offset, size_t bytes, Past now, const char* address);
     void keep_read(Shadow& shadow, size_t word, Past now);
     // Reports a race if the access `past` races with the current access `now`. Usually `past` came after the
-    // last grid barrier, host launch and tail launch. Otherwise it belongs to an earlier operation of the
-    // host that may run at the same time as the launch. meet_operation() handles this second case.
+    // last grid barrier, tail launch and operation of the host. Otherwise it belongs to an earlier operation
+    // of the host that may run at the same time as the launch. meet_operation() handles this second case.
     void meet(const Past& past, const Past& now, const char* address);
     void meet_operation(const Past& past, const Past& now, const char* address);
     void report_streams(const StreamRace::Side& first, const StreamRace::Side& second, const char* address);
@@ -243,8 +243,8 @@ extern __thread Watch* watching __attribute__((tls_model("initial-exec")));
 // no launch runs, or if the emulator does not check accesses.
 extern __thread int64_t steps_left __attribute__((tls_model("initial-exec")));
 
-// Checks a read quickly. Returns false if the read needs the full check. An era begins at each grid barrier, host
-// launch and tail launch. The quick check requires four conditions:
+// Checks a read quickly. Returns false if the read needs the full check. An era begins at each grid barrier, tail
+// launch and operation of the host, such as a launch. The quick check requires four conditions:
 // 1. The read begins at the start of a word, in the buffer or variable that the same instruction accessed last time.
 // 2. All bytes of the words that it reads have been written. No write near them came in the current era. No write
 //    near them belongs to an operation of another stream that may run at the same time as this launch.
