@@ -62,8 +62,8 @@ constexpr int64_t kMany = 512, kSample = 8;
 // A push tests neighbours in groups of four while fewer than one in kRare neighbours was unseen. The count of
 // unseen neighbours starts at kWarm instead of 0.
 constexpr int64_t kRare = 6, kWarm = 32;
-// Estimated times, as multiples of the time that a push takes for each arc: the times to visit a vertex, to
-// claim a vertex in a push, and to examine an in-neighbour in a pull.
+// Estimated times to visit a vertex, to claim a vertex in a push, and to examine an in-neighbour in a pull.
+// The unit is the time that a push takes for each arc.
 constexpr double kVisit = 4, kClaim = 4, kExamine = 1.5;
 
 // Special values of marks. Any other mark is the vertex's level plus kFirstLevel. The deepest levels do not

@@ -164,9 +164,9 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSit
     return warp.result[lane];
 }
 
-// As on a GPU, all lanes that can reach the call take part. So each lane waits in the call until one of three
-// events: all lanes of its warp wait in __activemask(), no other thread of the block can run, or other
-// threads have yielded so often that they may be waiting for this lane.
+// As on a GPU, all lanes that can reach the call take part. So each lane waits in the call. The wait ends
+// when all lanes of the warp wait in __activemask(), or when no other thread of the block can run. It also
+// ends when other threads have yielded so often that they may be waiting for this lane.
 unsigned active_lanes(CallSite from) {
     Fiber& fiber = here();
     await_stores(fiber);

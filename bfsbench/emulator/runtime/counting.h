@@ -181,10 +181,10 @@ class Counting {
         const Region* buffer = nullptr;  // null for variables of the kernel's library
         bool has(const char* address) const { return static_cast<size_t>(address - begin) < bytes; }
     };
-    // The accesses of one instruction to one region of memory. `sectors` has an element for each sector: the
-    // number of the last execution of the instruction that touched the sector. `words` is used only for an
-    // atomic, and has an element for each word: the last phase in which the word was updated (`epoch`), and
-    // how many executions updated it in this phase (`times`).
+    // The accesses of one instruction to one region of memory. For each sector, `sectors` holds the number of
+    // the instruction's last execution that touched the sector. `words` is used only for an atomic. For each
+    // word, it holds the last phase in which the word was updated (`epoch`), and the number of executions
+    // that updated it in this phase (`times`).
     struct Touched {
         struct Word {
             uint32_t epoch, times;

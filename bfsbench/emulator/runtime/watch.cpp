@@ -449,7 +449,7 @@ Watch::Place Watch::variable_at(const Place& place, const char* address) const {
 }
 
 // Returns whether this fault was found before at the instruction of `now`. If `other` is not null, its
-// instruction must also be the same. If `memory` is not null, the memory must also be the same: the buffers
+// instruction must also be the same. If `memory` is not null, the memory must also be the same. The buffers
 // of one allocating call count as one memory, and so do the copies of a shared variable in all blocks. If the
 // fault was found before, the function increments the finding's count.
 bool Watch::is_known(Fault fault, const Past& now, const Past* other, const Place* memory) {
