@@ -84,7 +84,7 @@ inline void skip_line(const char*& p) {
 //
 // The first character is the lowest byte of `chunk`. XOR with '0' turns digits into their values. Adding 0x76
 // then sets the top bit of every byte that is not a digit. A shift moves the digits to the high end, so that
-// zeros stand before them. Neighbouring digits are joined to pairs. Two multiplications weight and add the
+// zeros stand before them. Neighbouring digits are combined into pairs. Two multiplications weight and add the
 // four pairs.
 inline uint64_t read_short(const char*& q) {
     uint64_t chunk;

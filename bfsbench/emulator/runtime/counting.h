@@ -273,7 +273,7 @@ class Counting {
     std::vector<Count> counts_;
     std::vector<PhaseCount> phases_;
     FewNumbers seen_;
-    // The current thread's latest delayed store, while memory holds the stored value. Null otherwise.
+    // The current thread's latest delayed store. It is null unless memory holds the value of this store.
     StoreBuffer::Store* stored_ = nullptr;
     Site* last_put_off_ = nullptr;          // the instruction of the current thread's latest delayed store
     Views views_;

@@ -19,8 +19,9 @@ std::mutex mutex;
 int users = 0;
 struct sigaction before[kCount];
 
-// Handles a machine fault. The handler runs on a separate stack for signals. It never returns to the
-// faulting instruction of a kernel, because fail() jumps to the worker's loop.
+// Handles a signal that an instruction has caused, such as SIGSEGV. The handler runs on a separate stack for
+// signals. It never returns to the faulting instruction of a kernel, because fail() jumps to the worker's
+// loop.
 void on_fault(int signal, siginfo_t* info, void*) {
     // No kernel is running. So the program's own handler is restored, and receives the fault when the
     // instruction runs again.

@@ -90,8 +90,8 @@ inline uint32_t highest_bit(T a) {
     uint64_t bits = static_cast<uint64_t>(a < 0 ? ~a : a);
     return bits ? 63 - static_cast<uint32_t>(__builtin_clzll(bits)) : ~0u;
 }
-// extracted() returns the field of `length` bits at bit `start`. The sign of a signed field is extended.
-// inserted() replaces this field of `old` by the low bits of `field`.
+// extracted() returns the `length` bits of `a` that begin at bit `start`, sign-extended if T is signed.
+// inserted() returns `old` with these bits replaced by the low bits of `field`.
 template <class T>
 inline T extracted(T a, uint32_t start, uint32_t length) {
     constexpr uint32_t kBits = 8 * sizeof(T);

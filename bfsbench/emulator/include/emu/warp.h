@@ -71,7 +71,7 @@ inline T reduce(unsigned mask, Collective kind, T value, CallSite from) {
 }  // namespace emu
 
 namespace emu {
-// Returns the lanes of the warp that call this function together with the same source line `from`.
+// Returns a mask of the warp's lanes that call this function together from the source line `from`.
 EMU_API unsigned active_lanes(CallSite from);
 }  // namespace emu
 inline unsigned __activemask(emu::CallSite from = EMU_HERE) { return emu::active_lanes(from); }
