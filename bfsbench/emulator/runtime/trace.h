@@ -35,7 +35,8 @@ struct Changes {
         }
         return found;
     }
-    // Returns may_be_old() for kBytes bytes, at most 16. The address must be a multiple of kBytes.
+    // Returns the result of may_be_old() for kBytes bytes. kBytes is at most 16, and the address must be a
+    // multiple of kBytes.
     template <size_t kBytes>
     bool may_be_old(const char* address) const {
         constexpr uint64_t kWords = (uint64_t{1} << (kBytes + kWord - 1) / kWord) - 1;
