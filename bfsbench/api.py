@@ -88,8 +88,8 @@ def check(
     block: int | None = None,
     **knobs: KnobValue,
 ) -> pd.DataFrame:
-    """Run kernels in the emulator, which checks every memory access. The function finds the faults that the
-    command ``bfsbench check`` prints.
+    """Run kernels in the emulator, which checks every memory access. The command ``bfsbench check`` does the
+    same on the command line.
 
     ``variants`` are names, or folders with variants of your own. ``graphs`` is one graph that :func:`search`
     accepts, or a list of graphs. By default, each variant runs on small graphs. ``seeds`` is the number of
@@ -149,7 +149,7 @@ def list_variants() -> dict[str, type[Variant]]:
 
 @dataclass(frozen=True)
 class Solution:
-    """A verified answer of a variant on a graph. Times are in ms, as in result files.
+    """The verified answer of a variant to a problem on a graph. Times are in ms, as in result files.
 
     ``answer`` is a NumPy array: levels, distances, or another result that the variant's family of problems
     defines. ``shared_answer`` is the answer as an array that other libraries can use. It may be in a GPU's
@@ -325,11 +325,11 @@ def _solve(
 def _spelt(
     given: Mapping[str, Any], variants: Iterable[type[Variant]], function: Callable[..., object]
 ) -> dict[str, Any]:
-    """Return the given values of knobs, with the names of the knobs spelt as the variants spell them. For
-    example, ``w_sz`` becomes ``W_SZ``.
+    """Return a dictionary that maps the names of knobs to their given values. The names are spelt as the
+    variants spell them: ``w_sz`` becomes ``W_SZ``.
 
     ``given`` contains the keyword arguments of the public function ``function``. Raises UsageError for a name
-    that is not a knob of any variant. The message suggests a similar name, of a knob of ``variants`` or of an
+    that is not a knob of any variant. The message suggests a similar name: a knob of ``variants``, or an
     argument of ``function``.
     """
     names = {knob.name.lower(): knob.name for variant in variants for knob in variant.knobs}

@@ -2,9 +2,9 @@
 
 There are two implementations. :mod:`bfsbench.backends.cuda` runs kernels on a GPU, through PyCUDA or
 cuda-core. :mod:`bfsbench.backends.cpu` compiles the ``.cu`` files as C++ and emulates a GPU. Operations run
-in the order of their calls on one stream, and may be asynchronous. The operations that wait for the device
-say so in their docstrings. During a search, the host code should only use operations that neither allocate
-nor compile. ``prepare`` does both.
+in the order of their calls on one stream, and may be asynchronous. If an operation waits for the device, its
+docstring says so. During a search, the host code should only use operations that neither allocate nor
+compile. ``prepare`` does both.
 
 A kernel argument may be one of these:
 
@@ -90,10 +90,10 @@ class Buffer(Protocol):
 
 
 class Signal(Protocol):
-    """The interface of a few int32 words, or of one struct, in the device's memory.
+    """The interface to a few int32 words, or to one struct, in the device's memory.
 
-    Kernels write the words, and the host reads them often, for example after each level. A GPU copies them to
-    pinned host memory for this.
+    Kernels write the words, and the host reads them often, for example after each level. On a GPU, each read
+    copies the words to pinned host memory.
     """
 
     def read(self, index: int = 0) -> int:
@@ -212,12 +212,12 @@ class Device(Protocol):
         """
 
     def upload(self, array: npt.NDArray[Any]) -> Buffer:
-        """Returns a new buffer with a copy of a host array. Raises DeviceOutOfMemoryError if the buffer does
-        not fit the device."""
+        """Returns a new buffer with a copy of a host array. Raises DeviceOutOfMemoryError if the device has
+        too little free memory."""
 
     def empty(self, size: int, dtype: npt.DTypeLike | type[Struct]) -> Buffer:
         """Returns a new buffer of ``size`` elements with undefined contents. Memory is allocated even if
-        ``size`` is 0. Raises DeviceOutOfMemoryError if the buffer does not fit the device."""
+        ``size`` is 0. Raises DeviceOutOfMemoryError if the device has too little free memory."""
 
     def borrow(self, array: DeviceArray) -> Buffer | None:
         """Returns a buffer that shares the memory of another library's array. Returns None if the device
@@ -232,13 +232,13 @@ class Device(Protocol):
         not do anything else with the device.
 
         Returns a function that repeats these launches asynchronously, with equal arguments. A GPU runs them
-        as one CUDA graph. Raises DeviceError if the driver has no CUDA graphs.
+        as one CUDA graph. Raises DeviceError if the driver does not support CUDA graphs.
         """
 
     def tracing(self) -> AbstractContextManager[Callable[[], KernelTimes]]:
-        """Returns a context manager that records all kernels that run in its ``with`` block. The ``with``
-        statement gets a function, which waits for the device, and returns the times of the kernels that have
-        run since its last call.
+        """Returns a context manager that records all kernels that run in its ``with`` block. The context
+        manager yields a function. The function waits for the device, and returns the times of the kernels
+        that have run since its last call.
 
         Afterwards launches may be slower. Raises DeviceError if the device has no tracer or if the tracer
         fails, and ToolchainError if a package is missing.

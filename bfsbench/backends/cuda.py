@@ -1,5 +1,6 @@
 """Implements the device interface on a GPU, for the backends ``cuda`` and ``cuda-core``. The two backends
-differ in their driver: the Python package through which they call NVIDIA's driver.
+call NVIDIA's driver through different Python packages. In this module, a driver is a class that wraps one of
+these packages.
 
 The first half of the module defines the interface of a driver. :mod:`bfsbench.backends.pycuda_driver`
 implements it with PyCUDA, and compiles with nvcc. :mod:`bfsbench.backends.cuda_core_driver` implements it
@@ -136,7 +137,7 @@ class Binary:
 
 @dataclass(frozen=True)
 class Mirror:
-    """Words in pinned host memory, into which ``update`` copies the words at an address on the device."""
+    """Words in pinned host memory. ``update`` copies words from an address on the device into them."""
 
     words: npt.NDArray[np.int32]
     update: Callable[[], None]

@@ -61,8 +61,7 @@ def tracing(synchronize: Callable[[], None]) -> Iterator[Callable[[], KernelTime
 
 
 def covered_ns(spans: list[tuple[int, int]]) -> int:
-    """Returns the total length of the union of time spans, in the unit of the spans. A span is a pair of
-    start and end."""
+    """Returns the length in ns of the union of the spans. A span is a pair of a start and an end in ns."""
     total, reached = 0, 0
     for start, end in sorted(spans):
         total += max(0, end - max(start, reached))

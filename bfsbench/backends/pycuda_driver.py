@@ -80,7 +80,7 @@ def compile_source(
 @cache
 def _folders() -> tuple[Path, Path]:
     """Returns the shared folder of finished binaries, and the folder of this process. First removes the
-    folders that killed processes have left."""
+    folders of processes that were killed."""
     finished = cache_dir() / "pycuda"
     finished.mkdir(parents=True, exist_ok=True)
     for left in cache_dir().glob("pycuda-*-*"):

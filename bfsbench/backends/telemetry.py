@@ -16,7 +16,7 @@ THROTTLE_REASONS = {
 
 class Telemetry:
     """Reads clocks, energy and processes of one GPU through NVML. If the package nvidia-ml-py is missing, or
-    if NVML fails, texts are empty, the energy is None, and the number of processes is 0."""
+    if NVML fails, the methods return empty texts, None for the energy, and 0 for the number of processes."""
 
     def __init__(self, pci_bus_id: str) -> None:
         self.driver = ""

@@ -162,7 +162,7 @@ class Machine:
 
     def other_processes(self) -> int:
         """Return how many other processes use the device. Waiting programs that bfsbench itself has started
-        do not count.
+        are not counted.
         """
         return 0 if self._device is None else max(0, self._device.other_processes() - len(ON_GPU))
 

@@ -266,7 +266,7 @@ class Method:
     def said(self, rule: str) -> str:
         """Return the text of the column ``method`` for a result row.
 
-        ``rule`` is a word that says how searches from different sources followed each other, such as
+        ``rule`` is a word that names the order of searches from different sources, such as
         ``sources=alternating``.
         """
         return f"{self.words} {rule}".strip()

@@ -25,7 +25,7 @@ from bfsbench.variants.base import PRESETS, Variant
 
 
 def _mix(value: int) -> int:
-    """Return SplitMix64's output for ``value``: a 64-bit hash by integer arithmetic alone."""
+    """Return SplitMix64's output for ``value``: a 64-bit hash that needs only integer arithmetic."""
     mask = 2**64 - 1
     value = (value + 0x9E3779B97F4A7C15) & mask
     value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & mask
@@ -309,7 +309,8 @@ def plan(
     """Return the points (configurations) of a sweep, ordered so that the graph changes least often.
 
     The keys of ``sources`` and ``statistics`` are locators. A locator is the text by which a graph is loaded.
-    ``statistics`` may be empty if the preset needs none. Raises UsageError for a knob value out of range.
+    ``statistics`` may be empty if the preset does not need the statistics of graphs. Raises UsageError for a
+    knob value out of range.
     """
     points = []
     for graph, variant in itertools.product(sources, axes.variants):

@@ -107,8 +107,8 @@ class Session:
     def _timings(
         self, variant: Variant, problems: Sequence[Problem], method: Method, begin: Begin
     ) -> tuple[list[Timing], str]:
-        """Return a Timing per problem, and the word for the column ``method`` that says how searches from
-        different sources followed each other."""
+        """Return a Timing per problem. Also return a word for the column ``method``, which names the order of
+        searches from different sources."""
         if isinstance(variant, HostProgram):
             variant.settle_clock()
         machine = self._host if variant.host else self._machine
@@ -119,8 +119,8 @@ class Session:
         return timings, ALTERNATING if len(problems) > 1 else INTERPOSED if others else REPEATED
 
     def _others(self, variant: Variant, problems: Sequence[Problem]) -> list[Problem]:
-        """Return up to OTHERS problems with other sources, which run untimed between the samples of a single
-        problem. These sources are chosen once per graph and family.
+        """Return up to OTHERS problems with other sources. Between two timed runs of a single problem, one of
+        them is run untimed. These sources are chosen once per graph and family.
 
         The list is empty if there are several problems, because they are timed in turn. It is also empty for
         an emulated kernel, because its times are not compared with other times.

@@ -197,7 +197,7 @@ class Output:
 
 
 def _require_method(known: "KnownRows", method: Method, path: Path) -> None:
-    """Raise UsageError if rows of the file were measured with other options than ``method``."""
+    """Raise UsageError if rows of the file were measured with options that differ from ``method``."""
     parents = known.values("status", "parents_ms")
     if method.parents and not all(ms for status, ms in parents if status == "ok"):
         raise _another_file(path, "without parents")
@@ -239,8 +239,8 @@ def _identity_of(point: Point, graph: Graph) -> Identity:
 
 
 def _by_identity(rows: "KnownRows") -> dict[Identity, Mapping[str, str]]:
-    """Return the rows by their identity, as ``_identity`` returns it. If rows have equal identities, the last
-    one is kept.
+    """Return a dictionary that maps the keys from ``_identity`` to the rows. If several rows have the same
+    key, the last row is kept.
     """
     names = {graph: row_name(graph) for (graph,) in {*rows.values("graph")}}
     identities = rows.values(*AXES, "graph_checksum")
@@ -315,8 +315,8 @@ class SweepProgress:
         pass
 
     def loading(self, graph: GraphName) -> AbstractContextManager[Progress | None]:
-        """Return a context manager in whose ``with`` block the sweep loads a graph. The ``with`` statement
-        gets None, or a function that shows the progress. This function is called with the number of bytes
+        """Return a context manager in whose ``with`` block the sweep loads a graph. The context manager
+        yields None, or a function that shows the progress. This function is called with the number of bytes
         read so far, and the total number.
         """
         return nullcontext()
@@ -376,8 +376,9 @@ def preview(request: SweepRequest, *, real_sources: bool = False) -> list[Point]
     """Return the points (configurations) that a sweep would measure, without measuring them.
 
     With ``resume``, the result leaves out points whose rows are in the file and would be kept. Random sources
-    depend on the graph. Only graphs that this file names are loaded, or all graphs with ``real_sources``. The
-    sources in all other graphs are placeholders. Raises BfsbenchError if the sweep could not run.
+    can only be chosen in a loaded graph. Graphs that have rows in the result file are loaded. With
+    ``real_sources``, all graphs are loaded. In all other graphs, the sources are placeholders. Raises
+    BfsbenchError if the sweep could not run.
     """
     with _started(request) as runner:
         if request.method.resume and request.path is not None and request.path.exists():

@@ -401,11 +401,11 @@ class Tuning:
         """Return points (configurations with sources) that the tuning may still measure, to show them before
         it starts.
 
-        The tuning is repeated without measuring, from the rows that ``known`` returns, until a row is
-        missing. If times of a configuration are known by then, only the next points are returned, because
-        further points depend on their times. Otherwise the first points of the space are returned, at most
-        ``self.points``. One more point is added for each source from which only the fastest configuration is
-        measured.
+        The search strategy runs on the rows that ``known`` returns, without measuring, until it asks for a
+        point without a row. If it has the time of any configuration by then, only the points that it asks for
+        are returned, because all later points depend on their times. Otherwise the first points of the space
+        are returned, at most ``self.points``. One more point is added for each source from which only the
+        fastest configuration is measured.
         """
         graph = setting.graphs.get(self.graph.locator)
         sources = self.sources.stand_ins() if graph is None else self.sources.choose(graph)

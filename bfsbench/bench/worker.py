@@ -69,8 +69,8 @@ class Measured:
 
 
 class Runner(Protocol):
-    """A protocol for objects that run points (configurations) and make a result row of each. If a point
-    breaks its worker process, all other points still get their rows.
+    """A protocol for objects that run points (configurations) and make a result row of each. Even if a point
+    crashes its worker process, all other points get their rows.
     """
 
     device: DeviceInfo | None
@@ -187,7 +187,7 @@ def _undecided(turns: Mapping[Point, Sequence[Measured]]) -> Iterator[Point]:
 
 
 def _unfinished(turns: Mapping[Point, Sequence[Measured]], method: Method) -> Iterator[Point]:
-    """Yield the points (configurations) that need further samples. Points that failed need none.
+    """Yield the points (configurations) that need further samples. Points that failed are left out.
 
     With ``until_decided``, all points of one source get equally many samples. They get samples until it is
     known which point is fastest, or until a point has ``method.most`` samples.
@@ -202,8 +202,9 @@ def _unfinished(turns: Mapping[Point, Sequence[Measured]], method: Method) -> It
 
 
 def source_rule(method: str) -> str:
-    """Return the word that says how searches from different sources followed each other. It is one of the
-    words in ``method``, the text of the column ``method``. Returns an empty text if there is no such word."""
+    """Return the word that names the order of searches from different sources, such as
+    ``sources=alternating``. The argument is the text of the column ``method``. Returns an empty text if it
+    contains no such word."""
     return next((word for word in method.split() if word in SOURCE_RULES), "")
 
 
@@ -441,7 +442,8 @@ class Worker:
         return Measured(row, levels)
 
     def _traced(self, point: Point, method: Method) -> dict[str, str]:
-        """Trace the kernels of a measured point. Returns the columns of its row that change."""
+        """Trace the kernels of a measured point. Returns the columns of its result row that the trace
+        changes."""
         self._has_traced = True
         _place, traced = self._ask(method.limit_s, messages.Trace(point), messages.Traced)
         if isinstance(traced, Failure):

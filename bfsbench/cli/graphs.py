@@ -1,4 +1,4 @@
-"""Define the commands that use graphs alone: ``fetch`` and ``path``."""
+"""Define the commands that need graphs but no kernels: ``fetch`` and ``path``."""
 
 from __future__ import annotations
 

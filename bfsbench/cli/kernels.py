@@ -260,8 +260,8 @@ _ON_ENDED_LAUNCHES = (
 
 
 def _graded(exercise: Exercise, kernel: Path, hint: bool) -> bool:
-    """Grade the kernel of an exercise and print the result, with its hint if ``hint``. Returns whether the
-    kernel passes."""
+    """Grade the kernel of an exercise, and print the result. If the kernel does not pass and ``hint`` is
+    true, also print the hint of the exercise. Returns whether the kernel passes."""
     from bfsbench.tools.lab.grading import grade, improvement, runs_of
 
     with click.progressbar(length=runs_of(exercise), label=exercise.name, file=sys.stderr) as bar:
@@ -516,8 +516,8 @@ def _limited(what: str, timeout: float) -> Iterator[None]:
 def _count_hand_in(
     exercise: Exercise, kernel: Path, dataset: str | None, seed: int, timeout: float
 ) -> Counters:
-    """Run the kernel of an exercise from vertex 0, by default in the graph on which its cost is graded.
-    Returns its counters."""
+    """Search from vertex 0 with the kernel of an exercise, and count its costs. Returns the counters. By
+    default, the graph is the one on which the exercise's cost is graded."""
     from bfsbench.tools.explain import count
     from bfsbench.tools.lab.grading import BLOCK, variant_of
 

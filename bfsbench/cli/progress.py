@@ -69,7 +69,7 @@ class Display:
         self.bars.stop()
 
     def print(self, line: str, style: str = "") -> None:
-        """Print a message as one line. Brackets and colons in it are not markup."""
+        """Print a message as one line. Brackets and colons in the message are printed unchanged."""
         self._console.print(
             printable(line), style=style, markup=False, highlight=False, emoji=False, soft_wrap=True
         )
@@ -225,12 +225,11 @@ class PicturesDisplay(Display):
 
 @contextmanager
 def loading(request: load.GraphName, console: Console | None = None) -> Iterator[load.Progress]:
-    """Return a context manager in whose ``with`` block a graph is loaded. The ``with`` statement gets a
+    """Return a context manager in whose ``with`` block a graph is loaded. The context manager yields a
     function that shows the number of bytes read.
 
     If conversion or generation of the graph takes more than MOMENT_S seconds, a terminal shows a bar, and any
-    other output gets one line. If a library of another project has read the file, another line names this
-    library.
+    other output gets one line. If an external library has read the file, a line names this library.
     """
     what = f"{'generating' if request.generator else 'converting'} {request.path or request.name}"
     description = TextColumn("{task.description}", markup=False)

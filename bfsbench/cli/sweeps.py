@@ -57,7 +57,7 @@ from bfsbench.variants import all_families, family_of, find, find_family, with_a
 
 
 class Failures(SweepProgress):
-    """A progress display that prints nothing but points that failed, one line each on stderr."""
+    """A progress display that prints one line on stderr for each point that failed, and nothing else."""
 
     def batch(self, size: int, held: Sequence[Mapping[str, str]]) -> None:
         for row in held:
@@ -132,7 +132,8 @@ def request(method: Method, work: Work, path: Path | None) -> SweepRequest:
 
 
 def deadline_in(minutes: float | None) -> float:
-    """Return the time in ``minutes`` from now, in s on the monotonic clock. None stands for no limit."""
+    """Return the deadline after ``minutes`` minutes, in s on the monotonic clock. Without ``minutes``, return
+    None: there is no limit."""
     return math.inf if minutes is None else time.monotonic() + 60 * minutes
 
 
@@ -248,8 +249,8 @@ def print_plan(points: Sequence[Point], repeats: int) -> None:
 
 
 def print_memory(graphs: Sequence[GraphName], points: Sequence[Point]) -> None:
-    """Print the memory for opening each graph. For variants that declare a formula, also print the memory
-    that their searches take."""
+    """Print how much memory it takes to open each graph. For variants that declare a formula, also print how
+    much memory their searches take."""
     click.echo("\npeak memory to open each graph:")
     for line in memory_lines(graphs):
         click.echo(f"  {line}")

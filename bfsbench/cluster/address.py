@@ -47,8 +47,8 @@ class Running:
 class Jobs:
     """Workers that are jobs of a batch system, with one GPU each. The batch system is one of QUEUES.
 
-    ``settings`` is the path of a TOML file about the jobs. If it is None, the user's Dask configuration
-    describes the jobs.
+    ``settings`` is the path of a TOML file that describes the jobs. If it is None, the user's Dask
+    configuration describes them.
     """
 
     queue: str

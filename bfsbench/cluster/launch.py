@@ -46,8 +46,8 @@ LONGEST_S = 600.0
 class Wait:
     """Tells the user what the program waits for, if the wait is long.
 
-    ``what`` names the awaited thing. ``tell`` is called with a line after FIRST_S seconds. It is called again
-    when the waiting time has doubled, or LONGEST_S seconds after the last line.
+    ``what`` says what the program waits for. ``tell`` is called with a line after FIRST_S seconds. It is
+    called again when the waiting time has doubled, or LONGEST_S seconds after the last line.
     """
 
     what: str
@@ -141,9 +141,9 @@ def nannies(count: int | None, backend: str | None) -> list[dict[str, Any]]:
 
     ``count`` is the number of workers. Without a ``count``, the number is
 
-    - the number of GPUs, if ``backend`` uses GPUs and there are any;
-    - the number of cores, if workers run the emulator;
-    - 1, if ``backend`` is None. Then host programs run, and several workers would compete for the cores.
+    - the number of visible GPUs, if ``backend`` uses GPUs and at least one is visible; - 1, if ``backend`` is
+      None, because several host programs would compete for the cores; - otherwise the number of cores,
+      because workers run the emulator.
 
     Raises UsageError if there are more workers than GPUs.
     """
@@ -188,8 +188,8 @@ def starting(place: Place) -> str:
 
 
 def connect(scheduler: Any, security: Security | None, tell: Tell) -> Client:
-    """Return a client that is connected to a scheduler. The scheduler is given by its address or by Dask's
-    object for its workers.
+    """Return a client that is connected to a scheduler. The scheduler is given by its address, or by Dask's
+    cluster object that started it.
 
     ``tell`` is called with lines about waiting. Raises UsageError if the scheduler does not answer or refuses
     the client.

@@ -219,13 +219,13 @@ Group = tuple[Point, ...]
 
 
 class Shares:
-    """The groups of points (configurations) that wait for a worker, by their graphs.
+    """A queue of the groups of points (configurations) that wait for a worker, sorted by graph.
 
     A worker takes groups of one graph until no group of this graph is waiting. The worker then changes to the
-    graph with the most waiting work per worker. In this comparison, the worker counts as a worker of every
-    graph. As a result, workers spread over the graphs, and share the last graphs. The work of a point is
-    estimated by the graph's number of edges in ``sizes``. The estimate is crude, but workers that finish
-    early take another graph.
+    graph with the most waiting work per worker. For this comparison, the worker is counted among the workers
+    of each graph. So the workers first spread over the graphs. At the end, several workers share each of the
+    last graphs. The work of a point is estimated by the graph's number of edges in ``sizes``. The estimate is
+    crude, but workers that finish early take another graph.
     """
 
     def __init__(self, groups: Iterable[Group], sizes: Mapping[str, int]) -> None:
@@ -506,8 +506,8 @@ class Cluster:
         yield from Dispatch(self.client, members, self.equipment, points, graphs, method)
 
     def close(self) -> None:
-        """End the workers that this process started. Workers that were started elsewhere stay, and close
-        their devices."""
+        """End the workers that this process started. Workers that were started elsewhere keep running, but
+        close their devices."""
         client, members = self.client, self._members
         if isinstance(self.place, Running) and client is not None and members is not None:
             from distributed import fire_and_forget

@@ -54,8 +54,8 @@ class Introduction:
 
 @dataclass(frozen=True)
 class Assignment:
-    """A task for a Dask worker: points (configurations) of one graph. The worker takes their samples in
-    turn."""
+    """A task for a Dask worker: points (configurations) of one graph. In each round, the worker takes one
+    sample of each point."""
 
     key: str
     topic: str

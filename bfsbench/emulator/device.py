@@ -1,4 +1,5 @@
-"""The emulated GPU: compiles and launches kernels, holds buffers and events, reports faults and counts."""
+"""Defines the emulated GPU. It compiles and launches kernels, allocates buffers, and reports the faults and
+the counted costs of kernels."""
 
 from __future__ import annotations
 
@@ -441,7 +442,7 @@ class Emulator:
 
     def upload(self, array: npt.NDArray[Any]) -> Buffer:
         """Allocate a buffer and copy an array into it. Returns the buffer, which is one-dimensional. Raises
-        DeviceOutOfMemoryError if it does not fit."""
+        DeviceOutOfMemoryError if there is too little memory."""
         buffer = self.empty(array.size, array.dtype)
         if array.size:
             buffer.upload(array)
@@ -449,7 +450,7 @@ class Emulator:
 
     def empty(self, size: int, dtype: npt.DTypeLike | type[Struct]) -> Buffer:
         """Allocate a buffer of at least one element, filled with poison bytes (0xCD). Returns the buffer.
-        Raises DeviceOutOfMemoryError if it does not fit."""
+        Raises DeviceOutOfMemoryError if there is too little memory."""
         return Buffer(self, self._allocate(size, np.dtype(dtype)), struct_of(dtype))
 
     def adopt(self, array: npt.NDArray[Any]) -> Buffer:
@@ -463,7 +464,7 @@ class Emulator:
 
     def signal(self, words: int | type[Struct] = 1) -> Signal:
         """Allocate memory that kernels write and the host reads. It holds ``words`` int32 words, or one
-        struct. Returns the signal. Raises DeviceOutOfMemoryError if it does not fit."""
+        struct. Returns the signal. Raises DeviceOutOfMemoryError if there is too little memory."""
         if isinstance(words, int):
             return Signal(self, self._allocate(words, np.dtype(np.int32)))
         return Signal(self, self._allocate(ctypes.sizeof(words) // 4, np.dtype(np.int32)), words)

@@ -86,7 +86,7 @@ def curand_options() -> tuple[str, ...]:
 
 def _installed() -> Path | None:
     """Returns the folder of NVIDIA's C++ headers, in an installed PyPI package or in a CUDA toolkit. Returns
-    None if there is none."""
+    None if neither contains the headers."""
     found = (folder / "cccl" for folder in _folders())
     return next((folder for folder in found if (folder / "thrust" / "device_vector.h").exists()), None)
 
@@ -104,8 +104,8 @@ def _wrap(headers: Path, wrappers: Path) -> None:
     """Write a wrapper for each of NVIDIA's headers in a folder.
 
     The compiler is not nvcc, so the wrapper undefines the macros that mark nvcc, includes the header, and
-    restores the macros. After a header of thrust that a program includes itself, the wrapper includes the
-    headers of ``_USUAL``.
+    restores the macros. If a program itself includes a thrust header, its wrapper also includes the headers
+    in ``_USUAL``.
     """
     wrappers.mkdir(parents=True, exist_ok=True)
     for header in headers.iterdir():
@@ -195,7 +195,7 @@ _REFUSED = "ptx cubin fatbin optix-ir"
 
 @dataclass
 class Invocation:
-    """The files, the last step and the options on one command line of nvcc."""
+    """The contents of a command line of nvcc: the files, the last step of the compilation, and the options."""
 
     mode: str = "plain"
     inputs: list[Path] = field(default_factory=list)

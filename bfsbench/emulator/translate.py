@@ -91,9 +91,9 @@ def functions_with_loops(texts: Iterable[SourceText]) -> set[str]:
 
 
 def divide_loops(source: SourceText, with_loops: set[str]) -> Iterator[Edit]:
-    """Yields edits that turn each loop that nvcc unrolls into two or four loops, as the module's docstring
-    explains. Also yields edits that insert a call of ``emu::part`` where a function returns a constant from
-    inside a loop. The call reports that the lane leaves the loop early.
+    """Yields edits to the loops that nvcc unrolls. Each of these loops is divided into two or four loops, as
+    the module's docstring explains. Also yields edits that insert a call of ``emu::part`` where a function
+    returns a constant from inside a loop. The call reports that the lane leaves the loop early.
 
     ``with_loops`` contains the names of functions that contain loops. A loop that calls one of them is not
     divided.
@@ -323,8 +323,8 @@ def _rewrite_launches(source: SourceText, result: Translation) -> Iterator[Edit]
 
 
 def rewrite_asm(source: SourceText, *, with_host: bool = False) -> Iterator[Edit]:
-    """Yields edits that replace inline PTX by C++. If ``with_host`` is true, assembly code of the host stays.
-    Raises ToolchainError if an ``asm`` statement cannot be parsed."""
+    """Yields edits that replace inline PTX by C++. If ``with_host`` is true, assembly code of the host is
+    left unchanged. Raises ToolchainError if an ``asm`` statement cannot be parsed."""
     for match in ASM.finditer(source.mask):
         if source.statements[match.start()] == " ":
             raise source.error(match.start(), "inline PTX in a macro is not supported")
@@ -373,7 +373,7 @@ def rewrite_shared(
 
 def angles_as_brackets(declaration: str) -> str:
     """Returns the text with round brackets instead of the angle brackets of template arguments. Angle
-    brackets inside round, square or curly brackets stay, because they may be comparisons."""
+    brackets inside round, square or curly brackets are left unchanged, because they may be comparisons."""
     mask, depth = [], 0
     for character in declaration:
         depth += (character in "([{") - (character in ")]}")

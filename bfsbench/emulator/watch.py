@@ -72,8 +72,9 @@ _HEADERS = f"{Path(__file__).resolve().parent / 'include'}{os.sep}"
 
 @cache
 def _caller(library: Path, address: int) -> Line | None:
-    """Returns the innermost line outside of the emulator's headers into which the compiler has inlined the
-    instruction at an address. Returns None if there is no such line, or if ``addr2line`` is not installed."""
+    """Find the calls that the compiler has inlined at an address, and return the innermost one outside of the
+    emulator's headers, as a source line. Returns None if all are in these headers, or if ``addr2line`` is not
+    installed."""
     tool = shutil.which("addr2line")
     if tool is None:
         return None
@@ -448,7 +449,8 @@ class Allocations:
     """A program's calls that have allocated device memory."""
 
     def __init__(self, rows: Iterable[Sequence[str]], line: Callable[[int], Line | None]) -> None:
-        """Reads the calls from the rows of a report file. ``line`` is as for ``read_rows``."""
+        """Reads the calls from the rows of a report file. ``line`` returns the source line for the number of
+        an instruction."""
         self._instructions: dict[Line | None, list[int]] = {}
         for row, *values in rows:
             if row == "allocation":
@@ -543,7 +545,8 @@ def _element(
 ) -> str:
     """Returns a text that names the element at a byte ``offset`` of a buffer or variable of ``size`` bytes.
 
-    If the elements have an unknown size (``element`` is 1), each of them has the ``width`` of the access.
+    If the elements have an unknown size (``element`` is 1), each of them is assumed to have the ``width`` of
+    the access.
     """
     if element == 1 and width and offset % width == 0 and size % width == 0:
         element = width

@@ -167,8 +167,8 @@ def translate_program(path: Path, preprocessed: str, *, unrolls: bool = False) -
 
 
 def _built_in(source: Preprocessed) -> Iterator[Edit]:
-    """Yields edits that replace CUDA's built-in variables, such as ``threadIdx``. Variables that a function
-    declares with these names stay."""
+    """Yields edits that replace CUDA's built-in variables, such as ``threadIdx``. A function's own variables
+    with these names are left unchanged."""
     own = [(match.group(1), match.start()) for match in _OWN_VARIABLE.finditer(source.statements)]
     bodies = _blocks(source)[0] if own else []
     hidden = {(name, body.start) for name, at in own for body in bodies if at in body}
@@ -179,8 +179,8 @@ def _built_in(source: Preprocessed) -> Iterator[Edit]:
 
 
 def _device_variables(source: Preprocessed, inner: Sequence[range]) -> Iterator[Edit]:
-    """Yields edits that register the variables of the device, so that accesses by the host are found.
-    Variables within the ranges ``inner``, which are functions and classes, are not registered."""
+    """Yields edits that register the variables of the device, so that the emulator finds accesses by the
+    host. Variables within the ranges ``inner``, which are functions and classes, are not registered."""
     mask = source.statements
     for match in _DEVICE_VARIABLE.finditer(mask):
         begin = max(mask.rfind(mark, 0, match.start()) for mark in ";{}") + 1

@@ -169,7 +169,8 @@ def read(path: Path) -> Entry | None:
 
 
 def _mistakes(entry: Entry) -> Iterator[str]:
-    """Yields messages about mistakes that cannot be seen in a single field."""
+    """Yields messages about mistakes that the types of the fields do not exclude, such as fields that
+    contradict each other."""
     call, clock, build = entry.call, entry.clock, entry.build
     given = [kind for kind in KINDS if getattr(call, kind)]
     if entry.where:

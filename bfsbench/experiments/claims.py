@@ -179,8 +179,8 @@ def _compared(claim: Claim, ours: Amount, theirs: Amount) -> tuple[int, float, s
     """Checks a claim that compares two amounts. Returns the verdict as its index in WORST_FIRST, the factor
     between the amounts, and the evidence as text.
 
-    The factor is computed from the fastest repeats. The verdict is undecided if the median repeat of either
-    series would give another verdict.
+    The factor is computed from the fastest repeats. The verdict is undecided if replacing the fastest repeat
+    of one series by its median repeat would change the verdict.
     """
     small, large = (ours, theirs) if claim.relation in ("faster", "fewer") else (theirs, ours)
     factor = _ratio(large.least, small.least)

@@ -33,8 +33,8 @@ class GraphUse(TomlTable, frozen=True, kw_only=True):
 
 
 class Sweep(TomlTable, frozen=True, kw_only=True):
-    """One sweep of an experiment: the variants, graphs and settings to measure. The keys are like the options
-    of ``run``."""
+    """One sweep of an experiment: the variants, graphs and settings to measure. Most keys have the meaning of
+    the options of ``bfsbench run``."""
 
     variants: list[str]
     """Names or aliases of variants. ``all`` stands for all variants except entries, ``papers`` for the

@@ -40,7 +40,7 @@ class Chart(TomlTable, frozen=True, kw_only=True, tag_field="kind", tag=""):
     """An entry in an experiment's file that asks for certain tables and pictures. Its methods make them from
     the measured rows.
 
-    Users choose a subclass by its ``tag``, as the key ``kind``.
+    In the file, the key ``kind`` selects a subclass by its ``tag``.
     """
 
     needs_graphs: ClassVar[bool] = False

@@ -62,8 +62,8 @@ class Outcome:
 
     @cached_property
     def uses(self) -> dict[str, GraphUse]:
-        """Maps the full name of each graph in the rows to the experiment's graph to which the rows belong.
-        The graph in the rows may be a stand-in for the experiment's graph."""
+        """A dictionary that maps the full name of each graph in the rows to a graph of the experiment. The
+        graph in the rows is this graph, or a stand-in for it."""
         names = dict.fromkeys([*self.rows["graph"], *self.loaded])
         found = {name: use_of(self.experiment, name) for name in names}
         return {name: use for name, use in found.items() if use is not None}

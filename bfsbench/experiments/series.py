@@ -114,10 +114,10 @@ def series_called(experiment: Experiment, text: str) -> Series:
 
 
 def authors_form(variant: type[Variant]) -> dict[str, frozenset[str]]:
-    """Returns the knob values with which a search runs as its authors wrote it, by the names of the knobs.
+    """Returns the knob values with which a search runs as its authors wrote it.
 
-    Some knob values turn on a change that this project made to the search. The result maps each knob with
-    values of this kind to its remaining values. Other knobs are left out.
+    Some knobs have values that turn on a change by this project. The result maps the name of each of these
+    knobs to its other values. Knobs without such values are left out.
     """
     return {
         knob.name: frozenset(str(value) for value in knob.choices if value not in knob.changed)
@@ -128,7 +128,7 @@ def authors_form(variant: type[Variant]) -> dict[str, frozenset[str]]:
 
 def _forms(variants: Iterable[type[Variant]]) -> Iterator[str]:
     """Yields the names of the series of these variants. Each variant has a series for its authors' search.
-    Each knob value by which this project has changed the search gives a further series."""
+    Each knob value that turns on a change by this project gives a further series."""
     for variant in variants:
         yield variant.name
         for knob in variant.knobs:

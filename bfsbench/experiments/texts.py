@@ -152,7 +152,8 @@ class Rows:
         return cast("Rows", self._kept[known])
 
     def _some(self, frame: pd.DataFrame, what: str) -> Rows:
-        """Returns the rows in ``frame``, which are some of these rows, under another name."""
+        """Returns a Rows object with the rows in ``frame``, which are a part of this object's rows. ``what``
+        describes them in error messages."""
         return Rows(frame, what, self._read, emulated=self._emulated)
 
     def required(self) -> Rows:
@@ -236,9 +237,9 @@ class Rows:
 
     @property
     def typical_each(self) -> dict[str, float]:
-        """The time in ms of each variant, the fastest variant first, as ``best_each`` chooses and orders the
-        configurations. The time from a source is the median of its repeats. The time of a variant is the
-        median over all sources."""
+        """The time in ms of each variant. The configurations and their order are those of ``best_each``. The
+        time from a source is the median of its repeats. The time of a variant is the median over all sources.
+        """
         return self._each("median_ms")
 
     def _each(self, column: str) -> dict[str, float]:
@@ -247,8 +248,8 @@ class Rows:
 
     @property
     def equal(self) -> Rows:
-        """The rows with an equal number of repeats for all rows of a graph. If a row has more repeats, its
-        last repeats are dropped.
+        """The rows, cut so that all rows of a graph have the same number of repeats. If a row has more
+        repeats, its last repeats are dropped.
         """
         return self._some(equal_repeats(self._frame), self.what)
 

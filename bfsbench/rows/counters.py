@@ -139,7 +139,7 @@ def write_counters(path: Path, counted: Sequence[Counters]) -> None:
 
 
 def read_counters(path: Path) -> pd.DataFrame:
-    """Return all rows of a file of counters, with COLUMNS. Counters are int64.
+    """Return all rows of a file of counters. The table has the columns COLUMNS, and counters are int64.
 
     Raises InputError if the file cannot be read, or is not a valid file of counters.
     """

@@ -45,11 +45,12 @@ class Point:
 
 @lru_cache  # cached, because a large file repeats few names
 def row_name(locator: str) -> str:
-    """Return the name that a graph has in result rows. The name of a file has no folder.
+    """Return the name that a graph has in result rows. For a graph in a file, it is the file's name without
+    the folder.
 
-    ``locator`` is the graph's full name, with the path of its file, or the graph's name in an older row.
-    Names in older rows may include a path. If a spreadsheet would take the result for a formula, ``./`` is
-    put in front of it.
+    ``locator`` is the graph's full name, which includes the path of its file. It may also be the graph's name
+    in an older row, which may include a path too. If a spreadsheet would take the result for a formula,
+    ``./`` is put in front of it.
     """
     name = given_name(locator).rpartition("/")[2]
     return (

@@ -70,7 +70,8 @@ def read_tables(
 def read_texts(path: Path, columns: Sequence[str], wanted: Sequence[str]) -> dict[str, list[str]]:
     """Return the ``wanted`` columns of a file as text. Missing columns get their defaults from ADDED.
 
-    Raises InputError if the file cannot be read, has other columns, or has a row of another length.
+    Raises InputError if the file cannot be read, if its columns are wrong, or if a row has a wrong number of
+    cells.
     """
     others = {*columns, *appended_columns(tuple(columns))} - {*wanted}
     frame = _read(path, columns, set(), others)
@@ -284,8 +285,8 @@ class KnownRows:
         return zip(*(self.texts[name] for name in names), strict=True)
 
     def taken(self, numbers: Sequence[int], header: Sequence[str]) -> KnownRows:
-        """Return KnownRows of the rows with these ``numbers``. The file must have been rewritten with only
-        these rows and a new ``header``.
+        """Return a KnownRows object with only the rows that have these ``numbers`` in this object. Call this
+        after the file at this path was replaced by a file with only these rows and the header ``header``.
         """
         chosen = {name: [texts[number] for number in numbers] for name, texts in self.texts.items()}
         return KnownRows(self._path, header, header, chosen)
@@ -331,7 +332,8 @@ class KnownRows:
 
 
 def read_known(path: Path, columns: Sequence[str]) -> KnownRows:
-    """Return the rows of a file with ``columns``. Raises InputError if the file is not valid."""
+    """Return the rows of a file that must have the columns ``columns``. Raises InputError if the file is not
+    valid."""
     header = read_header(path, columns)
     names = (*columns, *(name for name in header if name not in columns))
     wanted = [name for name in _BRIEF if name in names]

@@ -215,17 +215,16 @@ def _readable(name: str) -> Iterator[None]:
 
 
 def read_header(path: Path, columns: Sequence[str] = COLUMNS) -> list[str]:
-    """Return the column names in the first line of a result file, or an empty list for an empty file.
-
-    Raises InputError if the file cannot be read or has other columns.
+    """Return the column names in the first line of a result file, or an empty list for an empty file. Raises
+    InputError if the file cannot be read, or if its columns are wrong.
     """
     with _readable(str(path)), path.open(newline="", encoding="utf-8-sig") as file:
         return _header(csv.reader(file), str(path), columns, RESULT_FILE)
 
 
 def _header(lines: Iterator[list[str]], name: str, columns: Sequence[str], kind: str) -> list[str]:
-    """Return the column names in the first line of a file called ``name``. Raises InputError if it has other
-    columns.
+    """Return the column names in the first line of a file called ``name``. Raises InputError if they are
+    wrong.
     """
     header = next(lines, [])
     if not header or _is_header(header, columns):
@@ -248,8 +247,8 @@ def read_rows(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT_F
     """Return all rows of a result file as text, or of another CSV file with the given ``columns``. ``kind``
     names the kind of file in error messages.
 
-    Missing columns of ADDED are filled in. Raises InputError if the file cannot be read, has other columns,
-    or has a row of another length.
+    Missing columns of ADDED are filled in. Raises InputError if the file cannot be read, if its columns are
+    wrong, or if a row has a wrong number of cells.
     """
     with _readable(str(path)), path.open(newline="", encoding="utf-8-sig") as file:
         return parse_rows(file, str(path), columns, kind)
@@ -259,9 +258,7 @@ def parse_rows(
     lines: Iterable[str], name: str, columns: Sequence[str] = COLUMNS, kind: str = RESULT_FILE
 ) -> list[dict[str, str]]:
     """Return the rows in the lines of a file called ``name``. Columns of ADDED may be absent and are filled
-    in.
-
-    Raises InputError if there are other columns, or if a row has another length.
+    in. Raises InputError if the columns are wrong, or if a row has a wrong number of cells.
     """
     with _readable(name):
         reader = csv.reader(lines)
@@ -302,8 +299,8 @@ def _has_results(path: Path) -> bool:
 
 
 def left_out(path: Path) -> list[Path]:
-    """Return the CSV files of a folder that are neither result files nor belong to one. Returns an empty list
-    for a file."""
+    """Return the CSV files of a folder that are not result files, and do not belong to a result file as its
+    level profiles do. Returns an empty list if ``path`` is a file."""
     if not path.is_dir():
         return []
     return [file for file in _tables(path) if not _has_results(file)]

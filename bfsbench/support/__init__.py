@@ -1,1 +1,2 @@
-"""The code on which all other packages depend: errors, files, the machine, compilers and native libraries."""
+"""Contains the code on which all other packages depend: errors, files, the machine, compilers and native
+libraries."""

@@ -88,7 +88,8 @@ def examine() -> dict[str, Section]:
 
 
 def usable_backends(sections: dict[str, Section]) -> dict[str, bool]:
-    """Returns for each of the backends ``cpu``, ``cuda`` and ``cuda-core``, by name, whether it can run."""
+    """Returns a dictionary that says for each of the backends ``cpu``, ``cuda`` and ``cuda-core`` whether it
+    can run."""
     needed = {"cpu": ("common", "cpu"), **{name: ("common", "gpu", name) for name in ("cuda", "cuda-core")}}
     return {name: all(sections[part].works for part in parts) for name, parts in needed.items()}
 

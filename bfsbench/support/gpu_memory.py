@@ -66,7 +66,7 @@ def primary_context() -> Iterator[None]:
 
 
 class SupportsDLPack(Protocol):
-    """A protocol of arrays that their library exports through DLPack."""
+    """A protocol for arrays of any library that can export them through DLPack."""
 
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def __dlpack__(self, *, stream: Any = ...) -> Any: ...

@@ -51,7 +51,8 @@ def interruptible(work: Callable[[], _T]) -> _T:
 
 @contextmanager
 def interruptible_pool(threads: int) -> Iterator[ThreadPoolExecutor]:
-    """Yield a pool of threads. The end of the ``with`` block waits for them, but an interrupt does not."""
+    """Yield a pool of threads. At its end, the ``with`` block waits for the threads. After an interrupt, it
+    ends without waiting for them."""
     pool = ThreadPoolExecutor(threads)
     try:
         yield pool

@@ -35,8 +35,8 @@ CACHE_PARTS = {
 
 
 def cache_dir() -> Path:
-    """Returns the folder for downloads, converted graphs and compiled code. This is the environment variable
-    ``BFSBENCH_CACHE``, or else a folder in the operating system's place for caches."""
+    """Returns the folder for downloads, converted graphs and compiled code. The environment variable
+    ``BFSBENCH_CACHE`` names it. By default, it is a folder where the operating system keeps caches."""
     if override := os.environ.get("BFSBENCH_CACHE"):
         return Path(override).expanduser()
     import platformdirs

@@ -71,8 +71,8 @@ _unfinished: set[Path] = set()
 
 @contextmanager
 def unfinished(path: Path) -> Iterator[Path]:
-    """Yield the path of a temporary file or folder. When the ``with`` block ends, it is removed unless it has
-    been renamed."""
+    """Yield the path of a temporary file or folder. When the ``with`` block ends, the file or folder is
+    removed unless it has been renamed."""
     _unfinished.add(path)
     try:
         yield path
@@ -169,8 +169,8 @@ def part_of(path: Path) -> Path:
 
 
 def remove_parts(path: Path) -> None:
-    """Remove the temporary files of ``path`` that killed processes have left. Call this only in a process
-    that may write ``path``."""
+    """Remove the temporary files of ``path`` that were left behind by killed processes. Call this only in a
+    process that may write ``path``."""
     part = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.part")
     for left in path.parent.iterdir():
         if part.fullmatch(left.name):

@@ -191,8 +191,8 @@ def _digest(path: Path) -> str:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove the work folders that killed processes have left. A folder whose process still builds is kept:
-    this process holds the lock of its record."""
+    """Remove the work folders that were left behind by killed processes. The folder of a process that is
+    still building is kept. This process holds the lock of the build's record."""
     for work in folder.glob("*.work"):
         with suppress(BlockingIOError), storage.locked(work.with_suffix(".json"), wait=False):
             shutil.rmtree(work, ignore_errors=True)
@@ -269,8 +269,9 @@ def first_error(text: str) -> str:
 
 
 def find_nvcc() -> Path:
-    """Returns the path of nvcc. It is searched on the PATH, under ``CUDA_HOME`` and ``CUDA_ROOT``, in
-    /usr/local/cuda, and in the packages from PyPI. Raises ToolchainError if there is none."""
+    """Returns the path of nvcc. This function looks for it on the PATH, under ``CUDA_HOME`` and
+    ``CUDA_ROOT``, in /usr/local/cuda, and in the packages from PyPI. Raises ToolchainError if nvcc is not
+    found."""
     if on_path := shutil.which("nvcc"):
         return Path(on_path)
     roots = [Path(value) for name in ("CUDA_HOME", "CUDA_ROOT") if (value := os.environ.get(name))]
@@ -346,7 +347,8 @@ def library(name: str) -> ctypes.CDLL:
 
 @contextmanager
 def building(names: Iterable[str]) -> Iterator[None]:
-    """Build native libraries on all cores while the ``with`` block runs. The end of the block waits for them.
+    """Build native libraries on all cores while the ``with`` block runs. The block does not end before all
+    builds have ended.
 
     Names without a source file are ignored. If a build fails, the first use of the library reports the error.
     """

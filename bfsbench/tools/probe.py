@@ -160,7 +160,7 @@ _BOUND = 2**30
 
 
 def _additions(name: str, device: Device, block: int) -> Trial:
-    """Returns a trial of additions and minima.
+    """Returns a trial that times additions and minima.
 
     The trial launches as many blocks of ``block`` threads as the device can run at once.
     """
@@ -185,8 +185,8 @@ _WARP = 32
 
 
 def _dependent_loads(device: Device, bits: int) -> Trial:
-    """Returns a trial of dependent loads along a random cycle in uint32[2^bits]. Each load gives the address
-    of the next load."""
+    """Returns a trial that times dependent loads along a random cycle in uint32[2^bits]. Each load gives the
+    address of the next load."""
     order = np.random.default_rng(0).permutation(1 << bits).astype(np.uint32)
     following = np.empty_like(order)
     following[order] = np.roll(order, -1)
@@ -275,8 +275,8 @@ def _copy(device: Device, bits: int) -> Trial:
 
 
 def _reading(device: Device, name: str, numbers: Buffer, bits: int, sum_of_pass: int) -> Trial:
-    """Returns a trial of a kernel that sums 2^bits elements of an array. Each pass reads every element
-    once."""
+    """Returns a trial that times a kernel which sums 2^bits elements of an array. Each pass reads every
+    element once."""
     function, passes = kernel(device, name), _passes(device, 1 << max(0, _LEAST_WORK - bits), 1)
     blocks = function.resident_blocks(BLOCK)
     sums = device.empty(blocks * BLOCK, np.uint64)
@@ -325,7 +325,7 @@ _HOST_BYTES = 1 << 29
 
 def _host_reads(device: Device, cores: int) -> Trial:
     """Returns a trial in which ``cores`` cores of the host read an array once. If ``cores`` is 0, all cores
-    read. The array is larger than most caches. The device does nothing."""
+    read. The array is larger than most caches. The device is not used."""
     threads = cores or usable_cores()
     numbers = np.arange(_HOST_BYTES // 8, dtype=np.uint64)
     total = library("host_probe").sum_numbers

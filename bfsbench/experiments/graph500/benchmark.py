@@ -123,7 +123,7 @@ class DeviceTrees:
         self._clock = search.clock()
 
     def search(self, source: int) -> float:
-        """Searches, finds the parents, and waits for the end. Returns the time of all this in ms."""
+        """Searches, finds the parents, and waits until both have ended. Returns the total time in ms."""
         self._search.poison()
         self._parents.fill(POISON)
         self._clock.wait()

@@ -64,9 +64,9 @@ _MOST_THREADS = 70_000
 def count(point: Point, graph: Graph, seed: int = 0, variant: type[Variant] | None = None) -> Counters:
     """Runs one point on the emulator. Returns its counters.
 
-    ``variant`` is the point's variant, by default the variant of that name. ``seed`` chooses the order of
-    threads. Equal seeds give equal counts. Raises UsageError for a program without kernels. Raises
-    DeviceError or WrongResultError if the search fails.
+    ``variant`` is the class of the point's variant. By default, the class is looked up by the variant's name.
+    ``seed`` chooses the order of threads. Equal seeds give equal counts. Raises UsageError for a program
+    without kernels. Raises DeviceError or WrongResultError if the search fails.
     """
     variant = variant or find(point.variant)
     if not issubclass(variant, KernelProgram) or point.block is None:
@@ -98,7 +98,8 @@ def count(point: Point, graph: Graph, seed: int = 0, variant: type[Variant] | No
 
 
 def of_program(title: str, counts: Iterable[Count], launches: Sequence[PhaseCount]) -> ProgramCounters:
-    """Returns the counters of a program from its counts and launches. Each launch counts as a level.
+    """Returns the counters of a program, computed from the counts of its instructions and from its launches.
+    Each launch counts as a level.
 
     The host is assumed to wait after each launch.
     """
@@ -184,7 +185,7 @@ _LEVEL = ["level", "kernel"]
 
 @dataclass(frozen=True)
 class Prediction:
-    """A predicted time of a search and its parts, in ms."""
+    """The predicted time of a search and the parts of this time, in ms."""
 
     search_ms: float
     launches_ms: float
@@ -242,7 +243,7 @@ def _latency_us(launches: pd.DataFrame, ceilings: Ceilings) -> pd.Series[float]:
 
 
 def _throughput_us(lines: pd.DataFrame, ceilings: Ceilings) -> pd.Series[float]:
-    """Returns the time that memory needs for all sectors, in microseconds, by level and kernel."""
+    """Returns the time in which memory can transfer all sectors, in microseconds, by level and kernel."""
     on_global = lines[lines["memory"] == "global"]
     most = on_global.groupby(_LEVEL)["distinct_sectors"].sum().max()
     touched = int(most) * SECTOR if len(on_global) else 0

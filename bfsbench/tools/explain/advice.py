@@ -74,8 +74,9 @@ def advice(counted: Counted, ceilings: Ceilings, level: int | None) -> Iterator[
 
 
 def _on(bound: str, counted: Counted) -> str:
-    """Returns the advice on a bound. Only a search with several launches can run its levels in fewer
-    launches."""
+    """Returns the advice on how to shorten the part ``bound`` of the predicted time. For launches, the advice
+    to a search with several launches is to run its levels in fewer launches. The advice to any other search
+    or program is a larger input."""
     text = _ADVICE[bound].format(level=counted.level_name)
     if bound != "launches":
         return text
@@ -84,9 +85,9 @@ def _on(bound: str, counted: Counted) -> str:
 
 
 def remarks(counted: Counted, level: int | None) -> Iterator[tuple[str, str]]:
-    """Yields remarks on source lines that cause a large share of the cost, and use memory or lanes badly. A
-    remark says what is bad. It is yielded after the part of the predicted time that it concerns, such as
-    "latency".
+    """Yields remarks on source lines that cause a large share of the cost, and use memory or lanes badly.
+    Each element is a pair: the part of the predicted time that the remark concerns, such as "latency", and
+    the remark.
 
     Remarks on the costliest line come first. ``level`` chooses one level. By default, all levels count.
     """
@@ -101,8 +102,9 @@ def remarks(counted: Counted, level: int | None) -> Iterator[tuple[str, str]]:
 
 
 def _remarks_on(line: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """Yields remarks on the accesses of one source line. Each remark is yielded after the part of the
-    predicted time that it concerns, such as "latency". ``line`` holds the rows of counters of this line.
+    """Yields remarks on the accesses of one source line. Each element is a pair: the part of the predicted
+    time that the remark concerns, such as "latency", and the remark. ``line`` holds the rows of counters of
+    this line.
     """
     on_global = line[line["memory"] == "global"]
     executions, sectors = int(on_global["executions"].sum()), int(on_global["sectors"].sum())

@@ -63,9 +63,8 @@ def find(name: str) -> Exercise:
 
 
 def hand_in(path: Path) -> tuple[Exercise, Path] | None:
-    """Returns the exercise that a file or folder solves, and the path of its kernel.
-
-    Returns None for a folder of variants, and for anything else that solves no exercise.
+    """Returns the exercise to which a file or folder is a student's solution, and the path of its kernel.
+    Returns None for anything else, such as a folder of variants.
     """
     if path.is_file():
         exercise = exercises().get(path.stem)

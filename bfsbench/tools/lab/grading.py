@@ -223,8 +223,8 @@ def variant_of(exercise: Exercise, kernel: Path) -> type[KernelVariant]:
 
 
 def _faults(report: Report, exercise: Exercise) -> dict[str, int]:
-    """Returns the kinds of faults in a report, sorted, each with the largest number of runs in which one such
-    fault occurred.
+    """Returns a dictionary that maps each kind of fault in a report to a number of runs, sorted by kind. If
+    several lines have faults of one kind, the number belongs to the most frequent of these faults.
 
     A benign race that a comment declares is left out if the exercise allows it.
     """
