@@ -212,7 +212,7 @@ def resident_clusters(cubin: bytes, kernel: str, cluster: int, block: int, share
     """Returns how many clusters of a kernel can run on the device at once. Returns None if the driver cannot
     compute this number.
 
-    The kernel of ``cubin`` must be compiled with clusters of ``cluster`` blocks. The result is for the device
+    ``cubin`` contains the kernel, compiled for clusters of ``cluster`` blocks. The result is for the device
     of the current context.
     """
     driver, of = ctypes.CDLL(DRIVER_LIBRARY), FunctionAttribute

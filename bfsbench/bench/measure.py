@@ -107,8 +107,8 @@ def _outside(count: int) -> int:
     """Return how many of ``count`` sorted samples lie beyond each end of the median's 95 % confidence
     interval.
 
-    Returns -1 if there are too few samples for an interval. The chance that at most k samples lie below the
-    median equals the chance of at most k heads in ``count`` tosses of a coin.
+    Returns -1 if there are too few samples for an interval. The number of samples below the median is
+    distributed like the number of heads in ``count`` tosses of a coin.
     """
     outside, ways, term = -1, 0, 1
     while 40 * (ways + term) <= 2**count:  # a chance of 2.5 % at each end

@@ -62,7 +62,8 @@ class Session:
     def build(
         self, name: str, grid: int | None, block: int | None, knobs: Mapping[str, KnobValue]
     ) -> Variant:
-        """Return an unprepared variant for the graph in use.
+        """Create an object of a variant for the graph in use, and return it. The caller must still prepare
+        it.
 
         Raises UsageError if no graph is in use, or if the variant needs a device or a block size that is
         missing. Raises LaunchError if the variant is a program that needs a GPU, but the device is the
@@ -86,8 +87,8 @@ class Session:
         return variant(KernelSetup(self._on_device, grid, block, knobs))
 
     def problem(self, family: str, source: int | None) -> Problem:
-        """Return the problem of a family on the graph in use, with its reference answer. The PROBLEMS_KEPT
-        newest problems are cached.
+        """Return a problem on the graph in use, with its reference answer. ``family`` is its family of
+        problems, such as breadth-first search. The PROBLEMS_KEPT newest problems are cached.
         """
         if self._graph is None:
             raise UsageError("no graph is in use")
@@ -180,7 +181,8 @@ class Session:
         each round, one sample of each point is taken.
 
         If a point fails, only its row is returned, which says why. ``begin`` is called with the index of each
-        point before work on this point begins. Raises KernelError if the device cannot be trusted afterwards.
+        point before work on this point begins. Raises KernelError if a kernel fails, because the device may
+        then be unusable.
         """
         graph = self._graph_of(points[0])
         device = self.device.describe() if self.device else {}

@@ -295,8 +295,8 @@ def tune(
     points: float = math.inf,
     deadline: float = math.inf,
 ) -> Generator[Batch, None, Took]:
-    """Yield the points to measure, one at a time, and read their result rows from the yielded batches. A
-    point is a configuration with a source.
+    """Yield batches with one point to measure each, and read the point's result row from its batch
+    afterwards. A point is a configuration with a source.
 
     A configuration begins only if the total number of points stays at most ``points``, and before
     ``deadline``, a time in seconds on the monotonic clock. Returns the times found. The time of a

@@ -470,8 +470,7 @@ class KnobCommand(click.Command):
 
 def _knob_options(others: Sequence[click.Parameter], command: str) -> list[click.Parameter]:
     """Return ``--help-knobs`` and the options of all knobs. ``others`` are the command's other parameters.
-
-    Raises UsageError if one of them has an option that is also the option of a knob.
+    Raises UsageError if an option of theirs has the same name as the option of a knob.
     """
     taken = {"--help-knobs", *(option for other in others for option in other.opts)}
     options: dict[str, str] = {}

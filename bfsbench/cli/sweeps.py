@@ -78,8 +78,8 @@ class _ReaderGoneError(Exception):
 
 
 class JsonLines(SweepProgress):
-    """A progress display that prints each event of a sweep as one line of JSON on standard output. The end of
-    the ``with`` block is the last event."""
+    """A progress display that prints each event of a sweep as one line of JSON on standard output. The last
+    event is printed at the end of the ``with`` block."""
 
     def __init__(self) -> None:
         self._again = 0
@@ -138,7 +138,8 @@ def deadline_in(minutes: float | None) -> float:
 
 
 def result_file(method: Method, out: Path | None, command: str) -> Path | None:
-    """Return the path of the result file: ``out``, or else a file in results/ that is named by the time.
+    """Return the path of the result file: ``out``, or else a file in results/ that is named after the current
+    time.
 
     Returns None if a sweep is to be resumed without ``out``. Raises UsageError if ``out`` has the suffix of
     another kind of file, such as level profiles.

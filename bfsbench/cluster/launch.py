@@ -44,10 +44,9 @@ LONGEST_S = 600.0
 
 @dataclass
 class Wait:
-    """Tells the user what the program waits for, if the wait is long.
-
-    ``what`` says what the program waits for. ``tell`` is called with a line after FIRST_S seconds. It is
-    called again when the waiting time has doubled, or LONGEST_S seconds after the last line.
+    """Prints lines about a long wait. ``what`` says what the program waits for. ``tell`` is called with a
+    line after FIRST_S seconds. It is called again when the waiting time has doubled, or LONGEST_S seconds
+    after the last line.
     """
 
     what: str

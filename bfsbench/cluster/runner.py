@@ -102,11 +102,11 @@ class Members:
     """The wait for another worker, if no worker is left."""
 
     def assemble(self, count: int, what: str, limit_s: float | None) -> None:
-        """Wait until ``count`` workers have joined and described themselves. ``what`` names the workers in
+        """Wait until ``count`` workers have joined and sent their descriptions. ``what`` names the workers in
         lines for the user.
 
-        Raises UsageError if none of the workers can work, or if they differ too much. Raises ClusterError if
-        fewer than ``count`` workers join within ``limit_s`` seconds.
+        Raises UsageError if none of the workers can work, or if they differ too much from each other. Raises
+        ClusterError if fewer than ``count`` workers join within ``limit_s`` seconds.
         """
         wait = Wait(what, self.tell, limit_s)
         while self._asked or len(self.present) + len(self._left_out) < count:

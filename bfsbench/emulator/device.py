@@ -552,7 +552,7 @@ class Emulator:
 
     def set_written(self, words: npt.NDArray[Any]) -> None:
         """Record that the host has written to a buffer. ``words`` is the written part of the buffer's memory.
-        Kernels may then read it without a fault."""
+        Reads of this part by kernels are then not reported as faults."""
         if self.watched and words.size:
             self.runtime.emu_set_written(self.machine, words.ctypes.data, words.nbytes)
 

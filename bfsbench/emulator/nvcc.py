@@ -195,7 +195,7 @@ _REFUSED = "ptx cubin fatbin optix-ir"
 
 @dataclass
 class Invocation:
-    """The contents of a command line of nvcc: the files, the last step of the compilation, and the options."""
+    """The contents of a command line of nvcc: the files, the last step of compilation, and the options."""
 
     mode: str = "plain"
     inputs: list[Path] = field(default_factory=list)

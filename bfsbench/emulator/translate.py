@@ -127,7 +127,8 @@ def _divided(head: list[str], constant: set[str], parts: int, bits: str) -> tupl
 
     ``head`` contains the three parts of the loop's head, and ``constant`` contains the names of constant
     arrays. A bound may be an element of a constant array. The generated code then reads it once. The step may
-    be a name, because it may be 1 after inlining. The generated code tests this.
+    be the name of a variable, whose value may be 1 after inlining. The generated code then tests whether it
+    is 1.
     """
     if len(head) != 3:
         return None

@@ -1,9 +1,9 @@
 """Describes faults and costs that the emulator has found in kernels, with their source lines.
 
-The emulator can compile a kernel in two further ways. A watched kernel reports its memory accesses to the
-runtime, which finds faults such as data races. The warps of a counting kernel run in lockstep, and the work
-of each memory access is counted as a GPU would perform it. Source lines come from the debug information of
-the compiled library.
+A kernel can be compiled for the emulator as a watched kernel or as a counting kernel. A watched kernel
+reports its memory accesses to the runtime, which finds faults such as data races. The warps of a counting
+kernel run in lockstep, and the work of each memory access is counted as a GPU would perform it. Source lines
+come from the debug information of the compiled library.
 """
 
 from __future__ import annotations
@@ -482,8 +482,8 @@ def _ordered(statement: str) -> bool:
 
 
 def place(line: Callable[[int], Line | None], file: str, number: str, site: str) -> Line | None:
-    """Returns the source line with a number in a file. Returns the line of the instruction ``site`` if
-    ``file`` is empty."""
+    """Returns the source line for a file and a line number. If ``file`` is empty, returns the line of the
+    instruction ``site``."""
     return Line(str(Path(file).absolute()), int(number)) if file else line(int(site))
 
 

@@ -309,8 +309,8 @@ def _start_of_callee(mask: str, position: int) -> int | None:
 
 
 def _opening(mask: str, position: int) -> int | None:
-    """Returns the position of the opening bracket for the closing bracket at ``position``. Returns None if
-    there is none."""
+    """Returns the position of the opening bracket for the closing bracket at ``position``. Returns None if no
+    bracket matches."""
     angles = mask[position] == ">"
     depth, open_angles = 0, 0
     for i in range(position, -1, -1):

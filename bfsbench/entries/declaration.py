@@ -141,8 +141,8 @@ class Entry(TomlTable, frozen=True, kw_only=True):
 
     def filled(self, text: str, **more: str) -> str:
         """Replace names in braces in ``text`` by their values. Returns the new text. {here} is the folder of
-        the TOML file, and {built} is the folder of the built files. ``more`` has further names. Unknown
-        names stay."""
+        the TOML file, and {built} is the folder of the built files. ``more`` maps further names to their
+        values. Unknown names are left unchanged."""
         values = {"here": str(self.file.parent), "built": str(self.folder / "bin"), **more}
         return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
@@ -169,8 +169,7 @@ def read(path: Path) -> Entry | None:
 
 
 def _mistakes(entry: Entry) -> Iterator[str]:
-    """Yields messages about mistakes that the types of the fields do not exclude, such as fields that
-    contradict each other."""
+    """Yields messages about fields that contradict each other or have invalid values."""
     call, clock, build = entry.call, entry.clock, entry.build
     given = [kind for kind in KINDS if getattr(call, kind)]
     if entry.where:

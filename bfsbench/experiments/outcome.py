@@ -250,8 +250,8 @@ def read_outcome(
     """Returns the rows of result files, and of the level profiles beside them, that belong to the experiment.
 
     Rows of other graphs and other variants are left out. If the experiment sets ``all_rows``, further rows
-    come from the other result files in ``folder`` and its subfolders. Their graph, source and device must
-    occur together in a row of ``files``. Raises InputError if a file cannot be read.
+    come from the other result files in ``folder`` and its subfolders. A further row is included only if its
+    graph, source and device occur together in a row of ``files``. Raises InputError if a file cannot be read.
     """
     rows, levels = read_results(files), read_levels(files)
     ours = {name for name in set(rows["graph"]) if use_of(experiment, name) is not None}

@@ -87,8 +87,8 @@ def number(value: Value | None) -> float | None:
 
 
 def printed_tables(experiment: Experiment, quantity: Quantity | None = None) -> list[Printed]:
-    """Returns the tables of a paper's printed numbers that an experiment names. ``quantity`` restricts them
-    to one kind of table.
+    """Returns the tables of printed numbers that an experiment's file names. ``quantity`` restricts them to
+    one kind of table.
 
     Raises InputError if a table is missing or malformed.
     """

@@ -136,7 +136,7 @@ def _forms(variants: Iterable[type[Variant]]) -> Iterator[str]:
 
 
 def _of_preset(variant: type[Variant], sweep: Sweep) -> dict[str, frozenset[str]]:
-    """Returns the allowed knob values of a variant in a sweep with a preset.
+    """Returns the knob values that the preset of a sweep gives a variant.
 
     The result is empty if the sweep tunes, or if the preset depends on the graph.
     """
@@ -177,8 +177,8 @@ def rivals(experiment: Experiment, series: Series, claim: Claim) -> list[Series]
 def _other_values(experiment: Experiment, series: Series) -> Series:
     """Returns the series that the word ``others`` stands for in a claim about ``series``.
 
-    The result selects rows of the variant that ``series`` selects, but with other values of its knobs. These
-    are the values that the experiment's sweeps measure.
+    Like ``series``, the result selects rows of one variant with certain knob values. It selects the other
+    values that the experiment's sweeps measure for these knobs.
     """
     values: dict[str, set[str]] = {name: set() for name in series.knobs}
     variant = all_variants()[series.variant]

@@ -178,7 +178,8 @@ class Rows:
         return self._some(frame, f"{self.what} without {unwanted}").required()
 
     def _require_measured(self) -> None:
-        """Raises InputError if rows have times of emulated kernels, and the template did not select them."""
+        """Raises InputError if rows have times of emulated kernels, unless the template selected emulated
+        kernels."""
         emulated = (self._frame["backend"] == "cpu") & (self._frame["status"] == "ok")
         if emulated.any() and not self._emulated:
             raise InputError(

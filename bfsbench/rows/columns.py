@@ -137,7 +137,8 @@ def columns_of_numbers() -> tuple[set[str], set[str]]:
 
 @cache
 def appended_columns(columns: tuple[str, ...]) -> dict[str, Column]:
-    """Return the columns that some families of problems add to files with ``columns``, by column name.
+    """Return the columns that families of problems add to files whose own columns are ``columns``. The result
+    maps the names of the added columns to the columns.
 
     The families in FIRST add no columns, because COLUMNS and PROFILE_COLUMNS contain their columns already.
     The dictionary is empty unless ``columns`` is COLUMNS or PROFILE_COLUMNS.

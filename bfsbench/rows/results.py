@@ -62,8 +62,8 @@ class ResultWriter:
 
     ``rows`` are the rows that the file had at the beginning, or when ``read_again`` was last called. Columns
     of ADDED that are missing in the file are added to it. Raises UsageError if the file has rows and
-    ``resume`` is false, if it cannot be written, or if another run writes it. Raises InputError if it is not
-    a result file of this schema.
+    ``resume`` is false, if it cannot be written, or if another run is writing it. Raises InputError if it is
+    not a result file of this schema.
     """
 
     def __init__(self, path: Path, *, resume: bool, columns: Sequence[str] = COLUMNS) -> None:

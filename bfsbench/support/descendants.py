@@ -107,8 +107,8 @@ def _below(pid: int, tree: dict[int, list[int]]) -> Iterator[int]:
 
 
 def _marked(wanted: bytes, tree: dict[int, list[int]]) -> Iterator[int]:
-    """Yields the ids of the processes in ``tree`` whose environment has a text ``NAME=VALUE`` that begins
-    with ``wanted``. Processes of other users are left out."""
+    """Yields the ids of the processes in ``tree`` with an environment variable whose text ``NAME=VALUE``
+    begins with ``wanted``. Processes of other users are left out."""
     for children in tree.values():
         for pid in children:
             with suppress(OSError):

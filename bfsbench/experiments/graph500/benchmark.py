@@ -359,8 +359,8 @@ class Benchmark:
 def run(asked: Asked, path: Path, advance: Callable[[], None]) -> Graph500Outcome:
     """Runs the benchmark, and writes rows to ``path`` as they are made. Returns the results.
 
-    ``advance`` is called after each reported search. Raises UsageError if the file exists or the settings do
-    not work. Raises WrongResultError or DeviceError if a search fails.
+    ``advance`` is called after each reported search. Raises UsageError if the file exists or if the settings
+    are invalid. Raises WrongResultError or DeviceError if a search fails.
     """
     with closing(ResultWriter(path, resume=False)) as writer:
         session = Session(None if asked.variant.host else asked.backend, asked.schedule_seed)

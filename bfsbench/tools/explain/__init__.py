@@ -370,7 +370,7 @@ def level_table(counted: Counted, ceilings: Ceilings, level: int | None = None) 
     """Returns a table of the counters of each level and kernel, with the predicted time of its kernels; see
     ``by_level``. If ``level`` is given, the table has only this level. Each launch of a program is a level.
 
-    If there are many levels, text shows only the levels with the most executions.
+    If there are many levels, the table as text has only the levels with the most executions.
     """
     frame = by_level(counted)
     predicted = kernels_us(counted, ceilings).max(axis=1)
