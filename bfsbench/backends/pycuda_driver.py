@@ -102,7 +102,7 @@ def _translated(error: Exception) -> DeviceError:
 def translated() -> Iterator[None]:
     """Convert PyCUDA's exceptions in the ``with`` block to DeviceError.
 
-    Operations that every search repeats have a ``try`` statement instead, which takes less time than this
+    Operations that every search repeats use a ``try`` statement instead, because it takes less time than this
     block.
     """
     try:

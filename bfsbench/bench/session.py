@@ -123,8 +123,8 @@ class Session:
         """Return up to OTHERS problems with other sources. Between two timed runs of a single problem, one of
         them is run untimed. These sources are chosen once per graph and family.
 
-        The list is empty if there are several problems, because they are timed in turn. It is also empty for
-        an emulated kernel, because its times are not compared with other times.
+        The list is empty if there are several problems, because their timed runs alternate. It is also empty
+        for an emulated kernel, because its times are not compared with other times.
         """
         family, problem = variant.family, problems[0]
         emulated = not variant.host and self.device is not None and self.device.backend == "cpu"

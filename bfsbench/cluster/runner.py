@@ -149,8 +149,8 @@ class Members:
         return self._alone.over()
 
     def forget(self, member: Member) -> None:
-        """Remove a lost worker from the list, and tell the user. A worker that appears later at its address
-        counts as new."""
+        """Remove a lost worker from the list, and tell the user. If a worker appears later at its address, it
+        is treated as a new worker."""
         if self.present.pop(member.address, None):
             self.tell(f"worker {member.name} was lost: other workers get its points")
 
@@ -558,8 +558,8 @@ class Findings:
 
 
 def _difference(name: str, facts: Sequence[Mapping[str, str]]) -> str:
-    """Return a line that shows the values of a property and the workers that have each, such as ``driver:
-    580.1 (a, b), 570.2 (c)``. Returns an empty text if all values are equal."""
+    """Return a line that shows each value of a property with the workers that have this value, such as
+    ``driver: 580.1 (a, b), 570.2 (c)``. Returns an empty text if all values are equal."""
     values = Counter(one.get(name, "") for one in facts)
     if len(values) < 2:
         return ""

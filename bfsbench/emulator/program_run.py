@@ -171,8 +171,8 @@ class Runs:
 
     @property
     def failures(self) -> dict[str, int]:
-        """Returns the number of runs in which a kernel failed, by error message. Messages that differ only in
-        their threads are counted together, under the first message."""
+        """Returns a dictionary that maps each error message to the number of runs in which a kernel failed
+        with it. Messages that differ only in their threads are counted together, under the first message."""
         return dict(self.failures_by_kind.values())
 
     @property

@@ -202,8 +202,8 @@ _FUNCTIONS = "device_functions"
 
 @dataclass
 class Translation:
-    """The C++ code for a ``.cu`` file and the local headers that it includes, and the kernels that they
-    define."""
+    """The translation of a ``.cu`` file and of the local headers that it includes: the C++ code, and the
+    kernels."""
 
     include: Sequence[Path] = ()
     """Folders where headers are searched, after the folder of the file that includes them."""

@@ -88,7 +88,7 @@ def _caller(library: Path, address: int) -> Line | None:
 @cache
 def _table(library: Path) -> tuple[list[int], list[Line | None]]:
     """Returns two lists for a library: the sorted addresses at which the source line changes, and the source
-    line that begins at each address."""
+    line from each of these addresses on."""
     from elftools.elf.elffile import ELFFile
 
     rows: list[tuple[int, Line | None]] = []

@@ -1,5 +1,5 @@
-"""Runs entries: programs of other authors that bfsbench measures beside its own searches. A TOML file
-declares each entry.
+"""Runs entries: programs of other authors that bfsbench measures like its own searches. A TOML file declares
+each entry.
 
 Every entry runs in a separate process, so a crash or a memory leak affects only the result rows of this
 entry.

@@ -56,7 +56,7 @@ def declarations_in(folder: Path) -> list[Path]:
 
 
 def entries_among(variants: Mapping[str, type[Variant]]) -> dict[str, type[EntryVariant]]:
-    """Returns the entries among the given variants, by name."""
+    """Returns the variants in ``variants`` that are entries (programs of other authors)."""
     return {name: one for name, one in variants.items() if issubclass(one, EntryVariant)}
 
 

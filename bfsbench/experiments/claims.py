@@ -54,13 +54,13 @@ class Amount:
 
 def findings(outcome: Outcome) -> list[ClaimCheck]:
     """Returns the verdicts on all claims of the experiment, one for each claim and graph. Rows of emulated
-    kernels do not count."""
+    kernels are ignored."""
     return [one for _, found in findings_by_claim(outcome) for one in found]
 
 
 def findings_by_claim(outcome: Outcome) -> list[tuple[Claim, list[ClaimCheck]]]:
-    """Returns each claim of the experiment with its verdicts, one per graph. Rows of emulated kernels do not
-    count."""
+    """Returns each claim of the experiment with its verdicts, one per graph. Rows of emulated kernels are
+    ignored."""
     measured = replace(outcome, rows=outcome.rows[outcome.rows["backend"] != "cpu"])
     return [(claim, [*_of_claim(outcome.graphs, measured, claim)]) for claim in outcome.experiment.claims]
 

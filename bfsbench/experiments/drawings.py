@@ -88,8 +88,8 @@ class Plot(Chart, frozen=True, kw_only=True, tag=""):
     """A drawing whose ``kind`` is a kind of picture in :mod:`bfsbench.reports.plots`."""
 
     def options(self) -> dict[str, Any]:
-        """Returns the keys that only this kind of drawing has, as arguments for the function that draws
-        it."""
+        """Returns the keys that only this kind of drawing has, with their values. They become keyword
+        arguments of the function that draws it."""
         keys = msgspec.structs.asdict(self)
         return {name: value for name, value in keys.items() if name not in ("title", "graphs", "series")}
 

@@ -44,7 +44,8 @@ def tables(outcome: Outcome) -> list[Table]:
 
 
 def texts(outcome: Outcome) -> dict[str, str]:
-    """Returns the experiment's pictures made of characters, by their titles."""
+    """Returns the experiment's pictures that are made of characters. The keys of the dictionary are their
+    titles."""
     return {
         title: text
         for drawing in outcome.experiment.drawings
@@ -74,7 +75,7 @@ def heading(outcome: Outcome) -> Table:
 
 
 def times_beside(outcome: Outcome, printed: Printed) -> Table:
-    """Returns a table of the times that a paper prints, beside measured times.
+    """Returns a table that compares the times printed in a paper with measured times.
 
     The rows are graphs and the columns are series. A cell has the form: printed | measured.
     """
@@ -94,7 +95,7 @@ def times_beside(outcome: Outcome, printed: Printed) -> Table:
 
 
 def counters_beside(outcome: Outcome, printed: Printed) -> Table:
-    """Returns a table of the counts that a paper prints, beside our counts.
+    """Returns a table that compares the counts printed in a paper with our counts.
 
     There is one line for each graph and counter, and one column per series. A cell has the form: printed |
     counted.

@@ -263,7 +263,7 @@ def code_hash(
     Depending on the variant, the hash covers all its kernel files with their headers, the native program, or
     the files of an entry (a program of other authors). It also covers the Python modules of the host loop,
     the macros, and the version and options of the compiler. It does not cover grid, block and run-time knobs.
-    Comments, docstrings and blank lines do not count, except in the files of an entry.
+    Comments, docstrings and blank lines do not change the hash, except in the files of an entry.
 
     ``nvcc`` is the version of the CUDA compiler to assume, for code that another machine compiled. By default
     it is the version of this machine's compiler. Returns "" if the compiler or a file is missing.
@@ -295,7 +295,8 @@ def _hash(
 
 
 def _python_code(file: Path) -> str:
-    """Return the text of a Python file without comments, docstrings and other strings that stand alone."""
+    """Return the text of a Python file without comments, docstrings and other statements that are only a
+    string."""
     content = file.read_bytes()
     tokens = list(tokenize.tokenize(io.BytesIO(content).readline))
     lines = content.decode(tokens[0].string).split("\n")

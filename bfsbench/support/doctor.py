@@ -76,8 +76,8 @@ class Section:
 
 
 def examine() -> dict[str, Section]:
-    """Run all checks. Returns the sections ``common``, ``cpu``, ``gpu``, ``cuda`` and ``cuda-core`` by name.
-    A section contains the checks for one use of bfsbench."""
+    """Run all checks. Returns a dictionary with the sections ``common``, ``cpu``, ``gpu``, ``cuda`` and
+    ``cuda-core``. A section contains the results of the checks for one use of bfsbench."""
     return {
         "common": Section("Any use", (python_packages(), cache_folder())),
         "cpu": Section("CPU backend", (cpp_compiler(),)),

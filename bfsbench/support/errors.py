@@ -149,8 +149,8 @@ class NoPathError(BfsbenchError):
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], listed_by: str = "") -> UsageError:
-    """Returns an error for an unknown name, whose message suggests similar names. Upper and lower case count
-    as equal.
+    """Returns an error for an unknown name, whose message suggests similar names. Upper and lower case are
+    not distinguished.
 
     If no name is similar, the message names the command ``listed_by``, which lists all names. By default,
     this command is ``bfsbench list`` with the plural of ``kind``.

@@ -70,8 +70,8 @@ lower ones."""
 
 @cache
 def compiler() -> tuple[str, ...]:
-    """Returns the command that runs the C++ compiler. Raises ToolchainError if there is none, or if ``CXX``
-    does not name a program."""
+    """Returns the command that runs the C++ compiler. Raises ToolchainError if no compiler is found, or if
+    ``CXX`` does not name a program."""
     if chosen := os.environ.get("CXX"):
         words = shlex.split(chosen)
         if not words or shutil.which(words[0]) is None:
@@ -238,8 +238,8 @@ def _build(
 
 
 def _headers(rule: Path, source: Path, started: float) -> dict[str, str]:
-    """Returns the digests of the headers that a compiler's dependency file names, by path. System headers are
-    left out.
+    """Returns a dictionary that maps the headers in a compiler's dependency file to their digests. System
+    headers are left out.
 
     A header that was changed after the compiler ``started`` gets an empty digest, because the compiler may
     have read the older text.

@@ -49,7 +49,8 @@ class _File(TomlTable, frozen=True):
 
 
 def exercises() -> dict[str, Exercise]:
-    """Returns all exercises by name, in the order of ``exercises.toml``."""
+    """Returns a dictionary that maps the names of the exercises to the exercises, in the order of
+    ``exercises.toml``."""
     path = HERE / "exercises.toml"
     return {one.name: one for one in converted(path, read_toml(path), _File).exercise}
 

@@ -160,8 +160,8 @@ def _too_much(exercise: Exercise, variant: type[KernelVariant]) -> Iterator[str]
 
 
 def _costs(exercise: Exercise, variant: type[KernelVariant]) -> dict[str, int]:
-    """Returns all costs of a search from vertex 0, by their names. The search is in the last graph of the
-    exercise."""
+    """Searches the last graph of the exercise from vertex 0. Returns a dictionary that maps the names of all
+    costs to the costs of this search."""
     graph = load(exercise.graphs[-1])
     with CpuDevice(0, watched=True) as device:
         on_device = DeviceGraph(device, graph)
