@@ -337,8 +337,8 @@ class CoreDriver:
         return owner
 
     def _free_at_the_end(self, free: Any, handle: Any) -> int:
-        """Arrange that ``handle`` is freed when the driver is closed. Returns a number. ``_free`` with this
-        number frees the handle earlier."""
+        """Arrange that ``handle`` is freed when the driver is closed. Returns a number, which can be passed
+        to ``_free`` to free the handle earlier."""
         number = next(self._numbers)
         self._handles[number] = free, handle
         return number

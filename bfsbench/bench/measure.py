@@ -298,10 +298,10 @@ def time_runs(
     """Prepare a variant, and time its runs. Returns one Timing per run.
 
     Each of ``runs`` solves a different problem with the variant. First, untimed runs warm up the device. Then
-    the initialisation of each run is timed, and then whole runs are timed in rounds. A round takes one sample
-    of each run that needs more samples for ``method``. If only one run still needs samples, an untimed run
-    from ``others`` or ``runs`` is executed between two of its samples. If there is no other run, the samples
-    follow each other directly.
+    the initialisation of each run is timed, and then whole runs are timed in rounds. In each round, one
+    sample is taken of each run that still needs samples, as ``enough`` decides. If only one run still needs
+    samples, an untimed run from ``others`` or ``runs`` is executed between two of its samples. If there is no
+    other run, the samples follow each other directly.
 
     ``begin`` is called with the index of each run before work on this run begins. Raises WrongResultError if
     the answer of any run is wrong.

@@ -125,9 +125,10 @@ class SourceChoice:
     def choose(self, graph: Graph) -> list[int | None]:
         """Return the sources to search from in a graph.
 
-        For a family whose problems have many sources or none, the list has one element: ``self.number``,
-        which is the number of sources per problem, or None. Raises UsageError for a source that the graph
-        does not have. Also raises UsageError if sources must be chosen in a graph without arcs.
+        For a family whose problems have many sources, the list has one element: ``self.number``, the number
+        of sources per problem, or None for every vertex. For a family without sources, the list is [None].
+        Raises UsageError for a source that the graph does not have. Also raises UsageError if sources must be
+        chosen in a graph without arcs.
         """
         if self.given:
             if self.published:

@@ -303,7 +303,7 @@ class SweepOutcome:
 
 class SweepProgress:
     """The base class of objects that are notified of a sweep's progress. The methods of this base class do
-    nothing. An object is also the context manager of its sweep.
+    nothing. The object is also a context manager: the sweep runs in its ``with`` block.
     """
 
     def __enter__(self) -> Self:
@@ -377,8 +377,8 @@ def preview(request: SweepRequest, *, real_sources: bool = False) -> list[Point]
 
     With ``resume``, the result leaves out points whose rows are in the file and would be kept. Random sources
     can only be chosen in a loaded graph. Graphs that have rows in the result file are loaded. With
-    ``real_sources``, all graphs are loaded. In all other graphs, the sources are placeholders. Raises
-    BfsbenchError if the sweep could not run.
+    ``real_sources``, all graphs are loaded. In graphs that are not loaded, the sources are placeholders.
+    Raises BfsbenchError if the sweep could not run.
     """
     with _started(request) as runner:
         if request.method.resume and request.path is not None and request.path.exists():
@@ -546,9 +546,9 @@ class Trial:
     def run(self, variant: type[Variant], limit_s: float, begins: Callable[[str], None]) -> None:
         """Search each graph of SHAPES from its first, middle and last vertex, in the way that a sweep does.
 
-        From each vertex, REPEATS timed runs are made. They may take ``limit_s`` seconds together. ``begins``
-        is called with the name of each graph before the graph is searched. Raises BfsbenchError if no device
-        can run the variant.
+        From each vertex, REPEATS timed runs are made. Together, they may take at most ``limit_s`` seconds.
+        ``begins`` is called with the name of each graph before the graph is searched. Raises BfsbenchError if
+        no device can run the variant.
         """
         axes, method = Axes([variant], [None], [None]), Method(REPEATS, limit_s)
         with closing(Worker(None if variant.host else "auto")) as worker:

@@ -95,11 +95,10 @@ class Space:
 
     @classmethod
     def of(cls, axes: Axes, graph: str, preset: Mapping[str, KnobValue], backend: str) -> Space:
-        """Return the space of configurations for axes that name one variant.
-
-        Knobs without given values get values to try. The first configuration is the one that ``run`` would
-        use with this preset. If a value of that configuration is not in the space, the parameter's first
-        value replaces it. Raises UsageError for a knob value out of range.
+        """Return the space of configurations for axes that name one variant. If no values are given for a
+        knob, values to try are chosen for it. The first configuration is the one that ``run`` would use with
+        this preset. If a value of that configuration is not in the space, the parameter's first value
+        replaces it. Raises UsageError for a knob value out of range.
         """
         (variant,) = axes.variants
         found = []
@@ -334,10 +333,10 @@ def best(took: Took) -> tuple[Configuration, float] | None:
 class Tuning:
     """A sweep for the fastest configuration of one variant on one graph.
 
-    Grids, blocks and knobs without given values get values to try. ``points`` and ``minutes`` limit the
-    sweep. ``seed`` is the seed of Optuna's sampler and of random configurations. Raises ToolchainError if
-    optuna is needed and not installed. Raises UsageError for an unknown method, and for a budget that is
-    missing or too small.
+    If no values are given for the grid, the block or a knob, values to try are chosen for it. ``points`` and
+    ``minutes`` limit the sweep. ``seed`` is the seed of Optuna's sampler and of random configurations. Raises
+    ToolchainError if optuna is needed and not installed. Raises UsageError for an unknown method, and for a
+    budget that is missing or too small.
     """
 
     graph: GraphName

@@ -306,8 +306,8 @@ def _answer_all(pipe: Pipe, session: Session) -> None:
 
 
 def _tell(pipe: Pipe, number: int, process: int, answer: messages.Answer) -> None:
-    """Send a message, unless this process is a copy that a kernel forked. Only the process with the id
-    ``process`` sends.
+    """Send a message if this process has the id ``process``. Otherwise it is a copy of the worker process
+    that a kernel has forked, and sends nothing.
 
     If the parent process has closed the pipe, this process ends with SystemExit, because a variant might
     catch an ordinary error.
@@ -411,9 +411,9 @@ class Worker:
 
         In each round, the worker process takes one sample of each point.
 
-        If a point fails, its outcome comes first, and the other points begin again without it. After a
-        timeout, the remaining points run one by one, so that no failure makes other points begin again.
-        Raises BfsbenchError if a new process cannot open the device.
+        If a point fails, its outcome is yielded first, and the other points are measured again from the
+        beginning. After a timeout, the remaining points run one by one, so that no failure affects other
+        points. Raises BfsbenchError if a new process cannot open the device.
         """
         left, most = [*points], len(points)
         while left:

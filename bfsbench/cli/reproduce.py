@@ -171,7 +171,8 @@ def _require_options_of_experiments(
 def _run_graph500(
     scale: float | None, variant: str, knobs: dict[str, list[KnobValue]], measuring: Method, out: Path
 ) -> None:
-    """Run the Graph500 benchmark, print its report, and write the report into the folder of the file of rows.
+    """Run the Graph500 benchmark, print its report, and write the report to a text file beside the CSV file
+    of rows.
 
     Raises UsageError for a scale out of range, for a knob without exactly one value, and if the file of rows
     exists. Raises BfsbenchError if a search fails, or if a file cannot be written.

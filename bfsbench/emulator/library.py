@@ -3,7 +3,7 @@
 In a counting build, the compiler inserts a call of the runtime at each basic block and at each memory access.
 Each call reports the position of a lane. The runtime must know every backward jump of a lane: where it begins
 and where it ends. Calls at basic blocks that the runtime does not need for this purpose are removed. A call
-at the beginning of a basic block stays only in these cases:
+at the beginning of a basic block is kept only in these cases:
 
 - The block is the first block of a function, or a backward jump leads to it.
 - The call is the last one before a backward jump, or before a lane leaves a loop early (a call of ``PART``).
@@ -49,9 +49,9 @@ _LEAVES = re.compile(r"^\s*(?:jmp|(?:rep[z ]*\s*)?ret|ud2)\b")
 
 
 def without_idle_blocks(assembly: str) -> str:
-    """Returns the assembly code of kernels without the calls at basic blocks that the runtime does not need,
-    as the module's docstring explains. Assembly code of processors other than x86-64 is returned
-    unchanged."""
+    """Removes from the assembly code of kernels the calls at basic blocks that the runtime does not need, as
+    the module's docstring explains. Returns the new code. Assembly code of processors other than x86-64 is
+    returned unchanged."""
     lines = assembly.splitlines(keepends=True)
     bodies = dict(_functions(lines))
     calls = {name: {called for i in body if (called := _calls(lines[i]))} for name, body in bodies.items()}
@@ -97,8 +97,8 @@ def _calls(line: str) -> str:
 
 
 def _idle(lines: Sequence[str], body: range, returns: bool) -> set[int]:
-    """Returns the line numbers of the calls at basic blocks that the runtime does not need in this function.
-    If ``returns`` is true, the runtime needs the last call before each return."""
+    """Finds the calls at basic blocks of this function that the runtime does not need. Returns their line
+    numbers. If ``returns`` is true, the runtime needs the last call before each return."""
     labels = {found.group(1): i for i in body if (found := _LABEL.match(lines[i]))}
     jumps = {i: found.group(1) for i in body if (found := _JUMP.match(lines[i]))}
     # there is a jump to a computed address or to another function

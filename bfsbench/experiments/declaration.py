@@ -70,8 +70,8 @@ class Claim(TomlTable, frozen=True, kw_only=True):
     """A statement of the paper that compares series on graphs.
 
     On every graph in ``graphs``, ``series`` is faster (or slower) than each series in ``versus``. The factor
-    is at least ``by`` and, if given, at most ``at_most``. A claim about counters of level profiles says
-    ``fewer`` or ``more`` instead.
+    is at least ``by`` and, if given, at most ``at_most``. A claim about a counter of level profiles uses the
+    words ``fewer`` and ``more`` instead of ``faster`` and ``slower``.
     """
 
     text: str

@@ -182,12 +182,12 @@ class Profile(Plot, frozen=True, kw_only=True, tag="profile"):
 
 
 class KnobSweep(Plot, frozen=True, kw_only=True, tag="knobs"):
-    """Draws the best time of each series over the values of each knob (a parameter of a search) that has
-    several values in the series."""
+    """Draws the best time of each series over the values of knobs (parameters of a search). Only knobs with
+    several values are shown."""
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
-        """Yields a table of the best time of each series at each value of each knob that has several values
-        in the rows. The least time is marked."""
+        """Yields a table of the best times for the values of knobs. Each line has a graph, a series, a knob
+        and one of its values. A knob is left out if it has one value only. The least time is marked."""
         lines: list[tuple[Cell, ...]] = []
         for series in outcome.series_of(self):
             found = configurations(series.select(outcome.rows))

@@ -163,8 +163,8 @@ class Outcome:
 
         The rows belong to the series that the drawing shows, and to series for comparison, such as a
         baseline. The rows of a graph are in the order of the drawing's series. Graphs are named by their
-        titles. The column ``series`` is added, and the column ``x`` with the graph's value on a horizontal
-        axis. A row that belongs to several series occurs once for each series.
+        titles. Two columns are added: ``series`` names the series, and ``x`` is the graph's value on a
+        horizontal axis. A row that belongs to several series occurs once for each series.
         """
         shown = self.series_of(chart)
         have = {series.title for series in shown}

@@ -185,7 +185,7 @@ def table(folder: Path) -> Table:
     """Returns a table of a class: one line per student and one column per exercise.
 
     Each student has a folder with kernels below ``folder``. Every kernel is graded in a process of its own,
-    so that none can change the grade of another.
+    so that no kernel can change the grade of another kernel.
     """
     names = list(exercises())
     with CpuDevice():
