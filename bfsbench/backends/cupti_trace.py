@@ -1,6 +1,6 @@
 """Traces kernels with CUPTI, NVIDIA's library for profilers. It needs the optional package cupti-python.
 
-CUPTI slows the launches of its process, also after a trace has ended. So a process that has traced must not
+CUPTI slows the launches of its process, even after a trace has ended. So a process that has traced must not
 time searches.
 """
 

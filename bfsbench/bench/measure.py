@@ -84,8 +84,8 @@ def interval(samples: Sequence[float]) -> tuple[float, float]:
 
 
 def contenders(times: Sequence[Sequence[float]]) -> list[int]:
-    """Return the indices of the configurations that may be the fastest. If only one index is returned, the
-    samples show which configuration is the fastest.
+    """Return the indices of the configurations that may be the fastest. If only one index is returned, no
+    other configuration is noticeably faster.
 
     ``times`` contains the samples of each configuration. The configuration with the lowest median comes
     first. Another configuration may be faster if its median's confidence interval overlaps the first

@@ -187,8 +187,8 @@ def carry_out_points(
     """Run a sweep, and return its outcome, as ``carry_out`` does. If the deadline ended the sweep, the last
     line on stderr says how to continue it.
 
-    Without ``progress``, shows a display, the best result of each search on each graph, and the points that
-    failed.
+    Without ``progress``, shows a progress display, the best result of each search on each graph, and the
+    points that failed.
     """
     outcome = carry_out(request, progress, out)
     if not progress:

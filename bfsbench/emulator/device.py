@@ -226,12 +226,10 @@ class Kernel:
         self, *positional: Argument, block: int, shared: int = 0, scalars: Scalars = 0, **named: Argument
     ) -> Launch:
         """Bind the kernel to a block size, to a number of bytes of dynamic shared memory, and to its
-        arguments. Returns a launch.
-
-        The last parameters get new values at each launch. ``scalars`` is the number of these parameters, or
-        their names in order. All other parameters get their arguments here, by position or by name. Raises
-        LaunchError if the arguments do not fit the kernel's parameters, or if the device cannot run one block
-        of this size.
+        arguments. Returns a launch. The kernel's last parameters get new values at each launch. ``scalars``
+        is the number of these parameters, or their names in order. All other parameters get their arguments
+        here, by position or by name. Raises LaunchError if the arguments do not fit the kernel's parameters,
+        or if the device cannot run one block of this size.
         """
         self._require_launchable(block, shared)
         arguments, num_scalars = self.signature.arrange(positional, named, scalars)

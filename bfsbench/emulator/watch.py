@@ -474,8 +474,9 @@ class Allocations:
 
 
 def _ordered(statement: str) -> bool:
-    """Returns whether the allocating calls of a statement run from left to right: there is at most one, or
-    comma operators separate the calls. Arguments of a function have no fixed order."""
+    """Returns whether the calls in a statement that allocate memory run from left to right. They do if there
+    is at most one call, or if comma operators separate the calls. C++ does not fix the order of the arguments
+    of a function."""
     calls = [*_ALLOCATED.finditer(statement)]
     depths = [statement[: call.start()].count("(") - statement[: call.start()].count(")") for call in calls]
     return len(calls) < 2 or (not any(depths) and "?" not in statement)

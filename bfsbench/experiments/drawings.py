@@ -254,12 +254,12 @@ def _statistics_beside(outcome: Outcome, printed: Printed) -> Table:
 
 
 class Duplicates(Plot, frozen=True, kw_only=True, tag="duplicates"):
-    """Draws the entries of the frontier at each level, duplicates included, beside the number of distinct
+    """Draws two numbers for each level: the entries in the frontier, including duplicates, and the distinct
     vertices."""
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
-        """Yields a table of the frontier's entries by level and series, duplicates included, beside the
-        number of distinct vertices.
+        """Yields a table by level and series. It shows the number of entries in the frontier, including
+        duplicates, and the number of distinct vertices.
 
         The vertices that the kernels queue at one level are the frontier of the next level.
         """

@@ -141,7 +141,7 @@ class Outcome:
 
     @cached_property
     def _best(self) -> dict[str, pd.DataFrame]:
-        """A cache for ``best``: the fastest configurations by the series' title."""
+        """A cache for ``best``. It maps the titles of series to their fastest configurations."""
         return {}
 
     def levels_of(self, series: Series, graph: str) -> pd.DataFrame:
@@ -221,9 +221,9 @@ def unlike(full_name: str, num_vertices: int) -> str:
 
 
 def use_of(experiment: Experiment, full_name: str) -> GraphUse | None:
-    """Returns the experiment's graph to which rows with the graph name ``full_name`` belong. If the name is a
-    stand-in's, returns the graph that the stand-in replaces. Returns None if the experiment has no such
-    graph."""
+    """Returns the experiment's graph to which rows with the graph name ``full_name`` belong. If the name
+    belongs to a stand-in, returns the graph that the stand-in replaces. Returns None if the experiment has no
+    such graph."""
     name, _, direction = full_name.rpartition(":")
     plain, marks = split_marks(name)
     for use in experiment.graphs:

@@ -401,7 +401,7 @@ def table(path: Path) -> list[dict[str, Any]]:
     """Returns the lines of a CSV file that does not hold result rows, each as a dictionary of values by
     column.
 
-    Numbers in the file become numbers. Raises InputError if the file cannot be read.
+    Cells that contain numbers become Python numbers. Raises InputError if the file cannot be read.
     """
     try:
         lines = pd.read_csv(path)

@@ -63,7 +63,7 @@ class ResultWriter:
     ``rows`` are the rows that the file had at the beginning, or when ``read_again`` was last called. Columns
     of ADDED that are missing in the file are added to it. Raises UsageError if the file has rows and
     ``resume`` is false, if it cannot be written, or if another run is writing it. Raises InputError if it is
-    not a result file of this schema.
+    not a result file of the current format.
     """
 
     def __init__(self, path: Path, *, resume: bool, columns: Sequence[str] = COLUMNS) -> None:
@@ -316,9 +316,9 @@ def read_results(paths: Iterable[os.PathLike[str] | str], leave_out: Collection[
 
     Its columns are COLUMNS and the columns that families append, except the columns in ``leave_out``. The
     last column is ``file``. Numeric columns are float64, with NaN for a missing value. All other columns are
-    text, with control characters escaped. Raises InputError if a file cannot be read, has other columns, or
-    is of another schema. Also raises InputError for an unknown family, for text or infinity in a numeric
-    column, for negative amounts, and for fractional counts.
+    text, with control characters escaped. Raises InputError if a file cannot be read, has wrong columns, or
+    is of another version of the format. Also raises InputError for an unknown family, for text or infinity in
+    a numeric column, for negative amounts, and for fractional counts.
     """
     from bfsbench.rows.reading import read_tables
 

@@ -64,7 +64,7 @@ def interruptible_pool(threads: int) -> Iterator[ThreadPoolExecutor]:
 
 def leave() -> Never:
     """End this process with the exit code INTERRUPTED, without waiting for its threads. The processes that it
-    has started are killed, and files that it has not finished are removed."""
+    has started are killed, and its unfinished files are removed."""
     for number in INTERRUPTS:
         signal.signal(number, signal.SIG_IGN)
     with suppress(OSError):

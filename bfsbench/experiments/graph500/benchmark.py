@@ -106,10 +106,9 @@ def timed(make: Callable[[], Made]) -> tuple[Made, float]:
 
 
 class DeviceTrees:
-    """A prepared search by kernels that returns a breadth-first tree.
-
-    If the search finds only levels, a further kernel finds the parents, and its time is included. Raises
-    UsageError for a search that finds no parents.
+    """A prepared search by kernels. It returns a breadth-first tree. If the search finds only levels, a
+    further kernel finds the parents, and its time is included. Raises UsageError for a search that finds no
+    parents.
     """
 
     def __init__(self, search: KernelVariant, tails: Buffer, heads: Buffer) -> None:
@@ -144,11 +143,9 @@ class DeviceTrees:
 
 
 class HostTrees:
-    """A prepared search by a native program, or by a program of other authors, that returns a breadth-first
-    tree.
-
-    If the search finds only levels, the time of finding the parents is added. :class:`DeviceTrees` documents
-    the methods.
+    """A prepared search by a native program, or by a program of other authors. It returns a breadth-first
+    tree. If the search finds only levels, the time of finding the parents is added. :class:`DeviceTrees`
+    documents the methods.
     """
 
     def __init__(self, search: HostVariant, edges: EdgeList) -> None:
@@ -342,7 +339,7 @@ class Benchmark:
         """Returns the row of one search.
 
         ``prepare_ms`` is the construction time. ``mteps_graph500`` is the rate in millions of edges per
-        second. It counts the edges in the list of edges that have both ends in the tree.
+        second. It counts the listed edges whose two ends are both in the tree.
         """
         times = {k: v for k, v in sample_columns([milliseconds], [0]).items() if not k.startswith("wall")}
         return {
