@@ -120,8 +120,8 @@ class Session:
         return timings, ALTERNATING if len(problems) > 1 else INTERPOSED if others else REPEATED
 
     def _others(self, variant: Variant, problems: Sequence[Problem]) -> list[Problem]:
-        """Return up to OTHERS problems with other sources. Between two timed runs of a single problem, one of
-        them is run untimed. These sources are chosen once per graph and family.
+        """Return up to OTHERS problems with other sources. Their searches run, untimed, between the timed
+        searches of a single problem. These sources are chosen once per graph and family.
 
         The list is empty if there are several problems, because their timed runs alternate. It is also empty
         for an emulated kernel, because its times are not compared with other times.

@@ -250,8 +250,8 @@ def print_plan(points: Sequence[Point], repeats: int) -> None:
 
 
 def print_memory(graphs: Sequence[GraphName], points: Sequence[Point]) -> None:
-    """Print how much memory it takes to open each graph. For variants that declare a formula, also print how
-    much memory their searches take."""
+    """Print how much memory it takes to open each graph. For variants that declare a formula for their
+    memory, also print how much their searches take."""
     click.echo("\npeak memory to open each graph:")
     for line in memory_lines(graphs):
         click.echo(f"  {line}")

@@ -49,9 +49,9 @@ _LEAVES = re.compile(r"^\s*(?:jmp|(?:rep[z ]*\s*)?ret|ud2)\b")
 
 
 def without_idle_blocks(assembly: str) -> str:
-    """Removes from the assembly code of kernels the calls at basic blocks that the runtime does not need, as
-    the module's docstring explains. Returns the new code. Assembly code of processors other than x86-64 is
-    returned unchanged."""
+    """Removes from the assembly code of kernels those calls at basic blocks that the runtime does not need.
+    The module's docstring explains which these are. Returns the new code. Assembly code of processors other
+    than x86-64 is returned unchanged."""
     lines = assembly.splitlines(keepends=True)
     bodies = dict(_functions(lines))
     calls = {name: {called for i in body if (called := _calls(lines[i]))} for name, body in bodies.items()}
@@ -97,7 +97,7 @@ def _calls(line: str) -> str:
 
 
 def _idle(lines: Sequence[str], body: range, returns: bool) -> set[int]:
-    """Finds the calls at basic blocks of this function that the runtime does not need. Returns their line
+    """Finds those calls at basic blocks of this function that the runtime does not need. Returns their line
     numbers. If ``returns`` is true, the runtime needs the last call before each return."""
     labels = {found.group(1): i for i in body if (found := _LABEL.match(lines[i]))}
     jumps = {i: found.group(1) for i in body if (found := _JUMP.match(lines[i]))}

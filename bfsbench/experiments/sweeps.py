@@ -119,7 +119,7 @@ def expected_seconds(points: Sequence[Point], folder: Path) -> tuple[float, int]
 
 
 def _itself(full_name: str) -> str:
-    """Returns a graph's full name without the mark of a stand-in."""
+    """Returns a graph's full name. If the graph is a stand-in, its mark is removed from the name."""
     name, _, direction = row_name(full_name).rpartition(":")
     plain, marks = split_marks(name)
     return f"{plain}{Marks(marks.shrink).suffix}:{direction}"

@@ -299,8 +299,8 @@ def _has_results(path: Path) -> bool:
 
 
 def left_out(path: Path) -> list[Path]:
-    """Return the CSV files of a folder that are not result files, and do not belong to a result file as its
-    level profiles do. Returns an empty list if ``path`` is a file."""
+    """Return the CSV files of a folder that are not result files. Files that belong to a result file, such as
+    its level profiles, are left out. Returns an empty list if ``path`` is a file."""
     if not path.is_dir():
         return []
     return [file for file in _tables(path) if not _has_results(file)]

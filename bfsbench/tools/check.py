@@ -215,8 +215,8 @@ def runs_of(variant: type[Variant], axes: Axes, graphs: Sequence[GraphName], see
 def _in_turn(variant: type[Variant], graph: int, seed: int) -> Mapping[str, KnobValue]:
     """Returns the knob values that a run takes from the variant's ``check_knobs``.
 
-    Every second run takes the next setting in the list ``check_knobs``, which repeats. For all other runs the
-    result is empty.
+    Every second run takes the next setting of the list ``check_knobs``. After the last setting, the list
+    starts again. For all other runs the result is empty.
     """
     settings = variant.check_knobs
     takes = bool(settings) and (graph + seed) % 2 == 0
