@@ -10,9 +10,10 @@ def ball(graph: Graph, share: float) -> EdgeList:
     """Returns a connected subgraph with about ``share`` of the graph's vertices, renumbered in ascending
     order. Its arcs are all arcs between these vertices.
 
-    The vertices are the first that a breadth-first search from the vertex of highest degree reaches. The
-    search follows arcs in both directions. The subgraph has fewer vertices if the component of this vertex is
-    smaller. Its diameter is usually smaller than the diameter of the whole graph.
+    A breadth-first search from the vertex of highest degree selects the vertices: it stops when it has
+    reached enough of them. The search follows arcs in both directions. The subgraph is smaller if the start
+    vertex has a smaller connected component. The subgraph's diameter is usually smaller than the diameter of
+    the whole graph.
     """
     wanted = max(1, round(graph.num_vertices * share))
     renumbered = np.full(graph.num_vertices, -1, np.int32)
@@ -34,7 +35,7 @@ def ball(graph: Graph, share: float) -> EdgeList:
 
 def _nearest(graph: Graph, wanted: int) -> Ids:
     """Returns up to ``wanted`` vertices in the order of their levels in a search from the vertex of highest
-    degree. If the last level has too many vertices, the vertices of lowest id are taken from it.
+    degree. If the last level has too many vertices, only its vertices of lowest id are returned.
     """
     degrees = np.diff(graph.row_offsets) + np.diff(graph.column_offsets)
     frontier = np.array([degrees.argmax()], np.int32)

@@ -115,8 +115,8 @@ class Block:
 
 @dataclass(frozen=True)
 class Parsed:
-    """Edges in file order, from one block of text or from all blocks. In a file that lists neighbours,
-    ``rows`` is the number of lines that stand for vertices.
+    """Edges in file order, from one block of text or from all blocks. If each line of the file lists the
+    neighbours of one vertex, ``rows`` is the number of these lines.
     """
 
     sources: IdArray
@@ -221,8 +221,9 @@ class _Merger:
     """Joins the parsed edges of blocks in file order.
 
     It estimates the total number of edges from the share of the file that has been read, and allocates arrays
-    of this size. Memory pages that are never written cost nothing. Joining therefore needs no first pass that
-    counts the edges. It copies edges again only where the estimate was too low.
+    of this size. Arrays that are too large cost nothing, because the system allocates only memory pages that
+    are written. If the estimate was too low, the edges are copied to larger arrays. So the text need not be
+    read a second time to count the edges.
     """
 
     def __init__(self, layout: Layout, label: str, first_line: int) -> None:

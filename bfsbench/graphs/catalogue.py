@@ -82,7 +82,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z")
 
 
 class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One place from which a graph's file comes. Exactly one of ``url``, ``bundled`` and ``file`` is given.
+    """One place from which a graph's file can be obtained. Exactly one of ``url``, ``bundled`` and ``file``
+    is given.
 
     The file of a mirror may differ from the publisher's file in its format or in its numbers of vertices and
     edges.

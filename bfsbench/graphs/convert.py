@@ -115,10 +115,10 @@ def build_graph(
     """Convert an edge list to a graph in memory. Its statistics contain only ``edges_listed``.
 
     Offsets are int64 for more than ``wide_above`` arcs. The conversion needs 8 bytes per arc in addition to
-    the edges and the result. Half-way it releases the edges, whose memory is then freed unless the caller
-    still refers to them. Raises InputError for ids out of range. Also raises InputError if the orientation is
-    ``both_ways`` and an arc lacks its reverse. Raises NotEnoughMemoryError for a graph that does not fit the
-    memory of this machine.
+    the edges and the result. The function drops its references to the arrays in ``edges`` early, so that
+    their memory is freed unless the caller still holds references. Raises InputError for ids out of range.
+    Also raises InputError if the orientation is ``both_ways`` and an arc lacks its reverse. Raises
+    NotEnoughMemoryError for a graph that does not fit into the memory of this machine.
     """
     plan = _Plan.of(edges, recipe)
     held = edges.sources.nbytes + edges.targets.nbytes

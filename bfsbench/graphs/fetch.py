@@ -379,8 +379,8 @@ class Fetcher:
         return f"{how}; {size}"
 
     def _convert(self, dataset: Dataset, found: Held | None, stage: Stage) -> str:
-        """Convert the file of a dataset to a graph in the cache, unless the graph is there. Returns a text
-        with the graph's size.
+        """Convert the file of a dataset to a graph in the cache, unless the cache has the graph already.
+        Returns a text with the graph's size.
         """
         self.display.stage(dataset.name, "waiting", "for another conversion")
         with self._converting:

@@ -250,7 +250,7 @@ def take(dataset: Dataset, source: Source, found: Path, progress: Progress) -> H
     """Copy the user's file ``found`` into the cache and verify it like a download. Returns the copy as a
     Held.
 
-    Raises UnavailableError if the file is another graph, and InputError if it cannot be read.
+    Raises UnavailableError if the file contains another graph, and InputError if it cannot be read.
     """
     verify(found, source)
     target = folder_of(dataset) / found.name

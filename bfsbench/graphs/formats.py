@@ -1,8 +1,8 @@
 """Reads graph files: detects the format, parses the header of a text format, and makes a list of edges.
 
 Each text format has a function that turns a file's first lines into a Header. :mod:`bfsbench.graphs.blocks`
-parses the rest of the file. :mod:`bfsbench.graphs.tables` reads files through libraries: text whose syntax
-needs pandas, and all other formats.
+parses the rest of the file. :mod:`bfsbench.graphs.tables` reads through libraries the files that these
+functions cannot read: text that only pandas can parse, and formats other than text.
 """
 
 import re
@@ -151,7 +151,7 @@ class HeaderLines:
         return [line.decode("utf-8", "backslashreplace") for line in lines]
 
     def rest(self) -> Iterator[bytes]:
-        """Yield the blocks of whole lines that have not been taken."""
+        """Yield all remaining text of the file, in blocks of whole lines."""
         yield self._block[self._at :]
         yield from self._texts
 
@@ -159,8 +159,8 @@ class HeaderLines:
         return InputError(f"{self.label}:{self.number}: {message}")
 
     def vertices(self, word: str) -> int:
-        """Returns the number of vertices that the word states. Raises InputError if this number exceeds the
-        limit for graphs.
+        """Convert ``word``, a number of vertices in the header. Returns the number. Raises InputError if it
+        is 0 or exceeds the limit for graphs.
         """
         if not 0 < int(word) <= MAX_VERTICES:
             raise self.error(f"{int(word):,} vertices: a graph has 1 to {MAX_VERTICES:,}")
@@ -168,8 +168,8 @@ class HeaderLines:
 
 
 def _line_of_data(comments: tuple[str, ...]) -> re.Pattern[bytes]:
-    """Returns a regular expression for the beginning of a line of data. Such a line is not blank, and does
-    not start with one of ``comments``."""
+    """Returns a regular expression that matches the beginning of a line of data. A line of data is not blank,
+    and does not start with one of ``comments``."""
     excluded = "|".join(map(re.escape, comments))
     return re.compile(rb"^[ \t]*+%s[^ \t\n]" % (b"(?!%s)" % excluded.encode() if comments else b""), re.M)
 

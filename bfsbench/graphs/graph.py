@@ -414,8 +414,7 @@ class Graph:
         """Returns the graph with copies in memory of the arrays that searches use, so that these arrays
         depend on no file.
 
-        If two attributes refer to one array, they refer to one copy. Other arrays, such as weights, are not
-        copied.
+        Attributes that share an array also share its copy. All other arrays, such as weights, are not copied.
         """
         copies = {id(array): np.array(array) for array in self.searched.values()}
         copied: dict[str, Any] = {name: copies[id(array)] for name, array in self.searched.items()}

@@ -226,8 +226,8 @@ def as_graph(anything: GraphLike | object) -> Graph:
 
 
 def write_matrix(file: BinaryIO, graph: Graph) -> None:
-    """Write a graph as an ``.npz`` file that ``scipy.sparse.load_npz`` reads too. If vertices have names, the
-    file also has the two arrays of :class:`VertexNames`. It does not store the original ids and the
+    """Write a graph as an ``.npz`` file, which ``scipy.sparse.load_npz`` can also read. If vertices have
+    names, the file also has the two arrays of :class:`VertexNames`. It has neither the original ids nor the
     direction.
     """
     matrix = graph.to_scipy()

@@ -82,8 +82,8 @@ class GraphName:
     @property
     def name(self) -> str:
         """Returns the graph's name without its direction, but with the suffixes ``:shrink=...`` and
-        ``:stands_for=...`` if it has them (see marks.py). For a graph given in memory, the name is the one
-        that the user gave the graph."""
+        ``:stands_for=...`` if it has them (see marks.py). For a graph given in memory, returns the name that
+        the user gave the graph."""
         given = given_name(self._located)
         return (self.plain if given == self._located else given) + self.marks.suffix
 

@@ -211,8 +211,8 @@ def kernels_of(source: SourceText) -> Iterator[KernelDefinition]:
 
 
 def _has_c_linkage(source: SourceText, head: int, position: int) -> bool:
-    """Returns whether a kernel is declared ``extern "C"``, either at the head of its declaration or by a
-    block around it. ``head`` is the start of the declaration, and ``position`` the position of
+    """Returns whether a kernel is declared ``extern "C"``, either in its own declaration or by a block that
+    encloses the declaration. ``head`` is the start of the declaration, and ``position`` the position of
     ``__global__``."""
     for match in _C_LINKAGE.finditer(source.code, 0, position):
         if match.start() >= head or (match.group(1) and source.closing(match.end() - 1) > position):

@@ -1,8 +1,8 @@
 """Declares generators and their parameters, checks values, and parses specifications. A specification is the
 name of a generated graph, such as ``kronecker(scale=12,edge_factor=16,seed=1)``.
 
-Generators draw edges by the native libraries of ``generate.cpp`` and ``generate_places.cpp``, which this
-module calls through ctypes.
+The native code in ``generate.cpp`` and ``generate_places.cpp`` draws the edges. This module calls it through
+ctypes.
 """
 
 import ctypes
@@ -269,8 +269,8 @@ def _call(function: str, *arguments: Any, native: str = "generate") -> int:
 
 
 def draw_edges(function: str, *arguments: Any, seed: int, native: str = "generate") -> tuple[Ids, Ids]:
-    """Draw edges by ``generate_<function>(*arguments, seed, ...)`` of a native library. Returns sources and
-    targets, int32[E]. Raises NotEnoughMemoryError if the edges do not fit into memory."""
+    """Draw edges with the function ``generate_<function>(*arguments, seed, ...)`` of a native library.
+    Returns sources and targets, int32[E]. Raises NotEnoughMemoryError if the edges do not fit into memory."""
     arrays: list[Ids] = []
     wanted = 0
 

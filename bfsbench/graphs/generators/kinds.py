@@ -143,9 +143,9 @@ def small_world(n: int, k: int, p: float, seed: int) -> EdgeList:
     """Returns the edges of a ring whose vertices link to the k next vertices. Each link is moved with
     probability p.
 
-    A moved link goes to a uniformly drawn vertex. This vertex differs from the source and from the targets
-    that the source already has. An edge that results twice is listed once, so the graph may have slightly
-    fewer than n * k edges.
+    A moved link goes to a uniformly drawn vertex. This vertex differs from the link's source and from the
+    targets of the source's other links. If two links join one pair of vertices, the edge is listed once. So
+    the graph may have slightly fewer than n * k edges.
     """
     if n <= 2 * k:
         raise UsageError(f"small_world: n must be more than twice k, not {n} with k={k}")
@@ -261,9 +261,9 @@ def luo_scale_free(n: int, seed: int) -> EdgeList:
     """Returns the edges of a random graph in which one vertex in a thousand has degree 1000.
 
     All other vertices have degree 5, 6 or 7 with equal probability. Edge ends are matched at random
-    (configuration model), but no vertex is joined to itself. The few repeated edges stay, and count
-    for the degrees. If the sum of the degrees is odd, one vertex has one edge less. The graph is from Luo,
-    Wong and Hwu, "An effective GPU implementation of breadth-first search" (DAC 2010).
+    (configuration model), but no vertex is joined to itself. The few repeated edges stay, and count towards
+    the degrees. If the sum of the degrees is odd, one vertex has one edge fewer. The graph is from Luo, Wong
+    and Hwu, "An effective GPU implementation of breadth-first search" (DAC 2010).
     """
     return EdgeList(*draw_edges("scale_free", n, _HUB_SPACING, _HUB_DEGREE, seed=seed), n, "each_once")
 
