@@ -37,8 +37,8 @@ class ExpectedAnswer:
 
     ``expected`` is int32[N, width], or int32[N]. It may contain only N of the rows of the compared arrays. In
     that case ``rows``, int32[N], has the numbers of these rows. Rows of a compared array begin ``pitch``
-    elements apart, by default ``width``. The constructor raises DeviceOutOfMemoryError if the
-    expected result does not fit the device.
+    elements apart, by default ``width``. The constructor raises DeviceOutOfMemoryError if the expected result
+    does not fit into the memory of the device.
     """
 
     def __init__(

@@ -27,9 +27,9 @@ ARRAYS = {
 
 
 class DeviceGraph:
-    """The arrays of one graph on a device. An array is uploaded at its first use, and then kept. If another
-    library has an array in the memory of the GPU, the GPU reads it there, and it is not uploaded. All
-    searches share the arrays, so no search may write to them. The method ``written`` detects writes."""
+    """The arrays of one graph on a device. An array is uploaded at its first use, and then kept. An array
+    that another library stores in GPU memory is used in place, and not uploaded. All searches share the
+    arrays, so no search may write to them. The method ``written`` detects writes."""
 
     def __init__(self, device: Device, host_graph: Graph) -> None:
         self.device = device

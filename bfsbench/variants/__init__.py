@@ -194,9 +194,9 @@ def with_aliases(name: str) -> str:
 
 
 def find(name: str) -> type[Variant]:
-    """Returns the variant with a given name or alias, in upper or lower case. If there is none, raises
-    UsageError, whose message suggests similar names, or says which variant cannot be used. Raises UsageError
-    also if ``name`` is not a string."""
+    """Returns the variant with a given name or alias, in upper or lower case. Raises UsageError if there is
+    none. The message suggests similar names or, if a variant of the user is broken, names its fault. Raises
+    UsageError also if ``name`` is not a string."""
     if not isinstance(name, str):
         raise UsageError(f"a variant is one name, not {name!r}")
     known: dict[str, type[Variant]] = {}

@@ -458,7 +458,7 @@ class Adaptive(OneLaunchVariant):
     def _tiny_parts(self) -> int:
         """Returns the size of the largest frontier that one block of the cluster expands alone. The size is
         counted in queue entries of up to 4 arcs of one row. It is chosen so that the next frontier probably
-        fits the block's queue."""
+        fits into the block's queue."""
         row = max(1, -(-int(self.num_edges) // (_QUAD * self.num_vertices)))
         return min(int(self.knob["TINY_PARTS"]), self._cluster_parts() // (_QUAD * row))
 
@@ -493,8 +493,8 @@ class Adaptive(OneLaunchVariant):
     def _short_rows(self) -> ShortRows | None:
         """Returns the graph's short rows as records, or None if the search runs without records.
 
-        The knob SHORT_ROWS decides. If the records do not fit the device's memory, the result is None. With
-        SHORT_ROWS=1, however, DeviceOutOfMemoryError is raised.
+        The knob SHORT_ROWS decides. If the records do not fit into the device's memory, the result is None.
+        With SHORT_ROWS=1, however, DeviceOutOfMemoryError is raised.
         """
         try:
             return self.graph.once(with_records) if self._makes_records() else None
@@ -523,9 +523,9 @@ class Adaptive(OneLaunchVariant):
         return answer(levels=self.level_array)
 
     def _resident_blocks(self, probe: Launch, most: int) -> int:
-        """Returns the largest number of blocks that can wait for each other at a barrier, because all of
-        them run at the same time. Trial launches find this number, a multiple of the cluster size. Raises
-        LaunchError if not even one cluster fits the device.
+        """Returns the largest number of blocks that can wait for each other at a barrier, because all of them
+        run at the same time. Trial launches find this number, a multiple of the cluster size. Raises
+        LaunchError if the device cannot run even one cluster.
 
         ``most`` is the number of resident blocks that the driver reports. Fewer blocks may fit, because all
         blocks of a cluster must run on one group of multiprocessors.

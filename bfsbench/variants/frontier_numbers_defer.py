@@ -11,10 +11,10 @@ class FrontierNumbersDefer(LevelKernelVariant):
     Search in CUDA", after Hong et al. 2011.
 
     The kernel printed in the paper has errors. It treats its queue as full when fewer places are left than
-    the block has threads. That needs a barrier in every round and wastes places. If the block has more
-    threads than the queue has places, an unsigned difference becomes huge. The kernel then writes past the
-    end of the queue. In this version, a thread immediately expands a vertex for which the queue has no place.
-    So this version accepts every block size and queue size.
+    the block has threads. This check needs a barrier in every round, and leaves places unused. If the block
+    has more threads than the queue has places, an unsigned difference becomes huge. The kernel then writes
+    past the end of the queue. In this version, a thread immediately expands a vertex for which the queue has
+    no place. So this version accepts every block size and queue size.
     """
 
     name = "frontier_numbers_defer"

@@ -8,11 +8,11 @@ class FrontierScan(KernelVariant):
     """The frontier queue with prefix sum from M. Springer's paper "Breadth-first Search in CUDA".
 
     The kernel printed in the paper scans a single tile of at most 1,024 vertices in one block, and has bank
-    conflicts. In this version, the scan takes any number of tiles, and then scans the sums of the tiles. The
-    last tile is padded with zeros. Padding of shared memory avoids bank conflicts, as in the version that the
-    paper measured. This version accepts every grid size and block size. The length of the queue is a separate
-    word, so that the host reads nothing else. In the printed kernel, the length is the first element of the
-    queue.
+    conflicts. In this version, the kernel scans any number of tiles, and then scans the sums of the tiles.
+    The last tile is padded with zeros. Padding of shared memory avoids bank conflicts, as in the version that
+    the paper measured. This version accepts every grid size and block size. The length of the queue is a
+    separate word, so that the host reads nothing else. In the printed kernel, the length is the first element
+    of the queue.
     """
 
     name = "frontier_scan"

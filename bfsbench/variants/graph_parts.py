@@ -81,8 +81,8 @@ class _Labelling:
 
 
 def rows_of(graph: DeviceGraph) -> tuple[Argument, ...]:
-    """Returns the CSR and CSC arrays of a graph as one kernel argument. Their order is that of the struct
-    ``graph_rows`` of parts.cuh."""
+    """Returns the CSR and CSC arrays of a graph as one kernel argument, in the order of the members of the
+    struct ``graph_rows`` of parts.cuh."""
     return (*graph.csr.values(), *graph.csc.values())
 
 
@@ -373,7 +373,7 @@ class _Packing:
     def _table_bits(self) -> int:
         """Returns the binary logarithm of the number of entries of the hash table. The table holds the ghosts
         of one part, by their places. It has at least twice as many entries as the graph has vertices, or as
-        many as fit shared memory."""
+        many as fit into shared memory."""
         bits = 4
         while 2 ** (bits + 1) * 10 + 8 <= self.device.limits.shared_memory_per_block_optin and (
             2**bits < 2 * self.graph.host_graph.num_vertices
@@ -410,7 +410,7 @@ class _Packing:
 
     def parts(self, hops: int, started: float) -> GraphParts:
         """Pack all parts with their ghosts. Returns the parts. Raises LaunchError if a part with its ghosts
-        does not fit shared memory.
+        does not fit into shared memory.
 
         ``hops`` is the largest distance, in arcs, between a part and its ghosts. If it is 0, the function
         chooses the distance. ``started`` is the time at which the preparation began.

@@ -59,8 +59,8 @@ class ResidentParts(OneLaunchVariant):
     ``prepare`` makes the parts on the device (``graph_parts.py``), and ``preprocess_ms`` is the time that
     this takes. Later searches of the graph reuse the parts. The option ``--grid`` limits the number of
     blocks, all of which are resident at once. The launch also initialises the search, loads the parts, and
-    writes the levels in the order of the vertices. If a part with its ghosts does not fit shared memory, as
-    in a graph with hubs, ``prepare`` raises LaunchError.
+    writes the levels in the order of the vertices. If a part with its ghosts does not fit into shared memory,
+    as in a graph with hubs, ``prepare`` raises LaunchError.
     """
 
     name = "resident_parts"

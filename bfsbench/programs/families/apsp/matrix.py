@@ -55,7 +55,7 @@ def weight_matrix(graph: Graph) -> Matrix:
 
     The element is INFINITY if there is no arc, and 0 on the diagonal. Arcs weigh 1 if the graph has no
     weights. Raises UsageError if ``require_matrix`` refuses the graph, and NotEnoughMemoryError if the matrix
-    does not fit the memory.
+    does not fit into memory.
     """
     require_matrix(graph)
     n = graph.num_vertices

@@ -74,7 +74,7 @@ class TreeCheck:
     ``tails`` and ``heads`` are int32 arrays of at least ``num_edges`` elements. If ``both_ways``, they are
     undirected edges, each listed once. Otherwise they are arcs, and rules 3 and 4 are checked only in the
     direction of arcs, as in :func:`check_parents`. The constructor raises DeviceOutOfMemoryError if the
-    memory for the check does not fit the device.
+    device has too little memory for the check.
     """
 
     def __init__(
@@ -218,8 +218,8 @@ class DeviceParents:
 
 
 def parents_on_device(graph: DeviceGraph, levels: Levels) -> Iterator[Paths]:
-    """Derive parents from levels, int32[V], by a kernel, which runs RUNS times. Yields the parents and the
-    time in ms of each run. Raises DeviceError if the device fails."""
+    """Derive parents from levels, int32[V], with a kernel. Runs the kernel RUNS times. Yields the parents and
+    the time in ms of each run. Raises DeviceError if the device fails."""
     derived = DeviceParents(graph, graph.device.upload(levels))
     clock: Clock = DeviceClock(graph.device)
     for _ in range(RUNS):
@@ -231,8 +231,8 @@ def parents_on_device(graph: DeviceGraph, levels: Levels) -> Iterator[Paths]:
 
 
 def parents_on_host(graph: Graph, levels: Levels) -> Iterator[Paths]:
-    """Derive parents from ``levels``, a contiguous int32[V], by a native program on all cores. The program
-    runs RUNS times. Yields the parents and the time in ms of each run."""
+    """Derive parents from ``levels``, a contiguous int32[V], with native code on all cores. Runs the code
+    RUNS times. Yields the parents and the time in ms of each run."""
     found = np.empty(graph.num_vertices, np.int32)
     derive = _native("parents", None, graph.column_offsets, graph.row_indices, levels, found)
     clock = HostClock()

@@ -92,8 +92,8 @@ class ForeignSearch(ForeignProgram, HostVariant):
     """A breadth-first search by a program of other authors. The program's answer consists of levels, or of
     parents if ``leaves_tree`` is true.
 
-    A negative level means that a vertex was not reached. A negative parent also means this, except for the
-    source.
+    A negative level or parent means that a vertex was not reached. The source may also have a negative
+    parent.
     """
 
     def links(self, answer: npt.NDArray[np.int32], source: int) -> npt.NDArray[np.int32]:
@@ -256,8 +256,8 @@ class LevelKernelVariant(KernelVariant):
 
 
 class OneLaunchVariant(KernelVariant):
-    """The base class of searches that are a single launch. All blocks are resident at once, and wait for each
-    other at barriers.
+    """The base class of searches that run in a single launch. All blocks are resident at once, and wait for
+    each other at barriers.
 
     The kernel's last parameter is the source. The kernel, or an earlier launch of it, initialises everything
     that a search needs. ``prepare`` must set ``search``, ``num_blocks`` and ``state``, and pass
