@@ -254,9 +254,9 @@ def recorded(kind: Kind) -> tuple[dict[Hashable, float], str]:
     """Returns the best times in ms that searches took on the project's own GPU, by graph checksum and
     variant. Also returns a note on the origin of these times.
 
-    ``kind`` has the rows beside which the times will be shown. A graph of these rows gets a time only if the
-    project's GPU searched it from the same sources. If any of these rows was measured on the same model of
-    GPU as the project's own, the result has no times.
+    ``kind`` has the rows of the table that will show these times. Times on a graph are returned only if the
+    project's GPU searched the graph from the sources in these rows. No times are returned if any of these
+    rows was measured on the project's model of GPU.
     """
     rows = _rows()
     if (kind.rows["gpu"] == rows["gpu"].iloc[0]).any():

@@ -16,8 +16,8 @@ CHANGED = "†"
 
 
 def as_published(rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows without a knob value by which this project changed the authors' search. Raises
-    UsageError if there are none."""
+    """Returns the rows of searches as their authors published them. Leaves out rows with a knob value that
+    turns on a change by this project. Raises UsageError if no rows are left."""
     rows = where(changed_knobs(rows) == "", rows)
     if rows.empty:
         raise UsageError("no rows of searches as published: this project changed the search of each row")
@@ -25,9 +25,9 @@ def as_published(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def changed_knobs(rows: pd.DataFrame) -> pd.Series[str]:
-    """Returns the knob values of each row by which this project changed the authors' search (see
-    ``Knob.changed``), such as ``ATOMIC_CLAIM=1``. The text is empty for a row of the authors' form, and for
-    rows without the column ``knobs``."""
+    """Returns a text for each row: the knob values that turn on changes by this project to the authors'
+    search, such as ``ATOMIC_CLAIM=1`` (see ``Knob.changed``). The text is empty if the row's search is
+    unchanged, or if there is no column ``knobs``."""
     import pandas as pd
 
     changes = {

@@ -65,9 +65,9 @@ def over_commits(rows: pd.DataFrame, family: Family) -> pd.DataFrame:
     """Returns one row for each search, graph and commit, in the order of the commits. ``rows`` must come from
     ``by_commit``.
 
-    The columns are GRAPH, ``variant``, ``backend``, ``device``, SHAPE, ``commit``, ``date`` (of the commit's
-    first row), ``search_ms``, ``median_ms``, ``times_previous`` and ``verdict``. Searches without a
-    configuration that was measured at two commits are left out.
+    The columns are those in GRAPH, ``variant``, ``backend``, ``device``, those in SHAPE, ``commit``, ``date``
+    (of the commit's first row), ``search_ms``, ``median_ms``, ``times_previous`` and ``verdict``. Searches
+    without a configuration that was measured at two commits are left out.
     """
     first = rows.groupby("commit")["taken_at"].min()
     found = comparable(_of_several_commits(rows), family)
@@ -89,8 +89,8 @@ def over_commits(rows: pd.DataFrame, family: Family) -> pd.DataFrame:
 
 def _of_several_commits(rows: pd.DataFrame) -> pd.DataFrame:
     """Returns the rows of each search and graph with times at two commits or more. All other rows are left
-    out. The rows of a graph are cut to common sources and equally many repeats, and additional rows could
-    reduce the numbers of sources and repeats.
+    out. The rows of a graph are later cut to their common sources and to equally many repeats, and additional
+    rows could reduce both numbers.
     """
     searches = rows.assign(variant=rows["variant"].str.rsplit(_AT, n=1).str[0]).groupby([*GRAPH, "variant"])
     commits = rows["commit"].where(rows["status"] == "ok").groupby(searches.ngroup()).transform("nunique")
@@ -115,7 +115,7 @@ def _history(kind: Kind) -> Table:
 
 
 def _methods(rows: pd.DataFrame, found: pd.DataFrame) -> Iterator[str]:
-    """Yields a warning if the shown commits have rows of different methods."""
+    """Yields a warning if rows of the shown commits were measured by different methods."""
     shown = rows[rows["commit"].isin(found["commit"])]
     methods = shown.groupby("method", dropna=False)["commit"].unique()
     if len(methods) > 1:

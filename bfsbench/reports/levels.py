@@ -47,7 +47,7 @@ def level_tables(results: Results, levels: pd.DataFrame | None = None) -> list[T
     """Returns tables of level profiles. Measured and emulated profiles stand in separate tables.
 
     ``levels`` are level profiles from :func:`bfsbench.reports.levels.read_levels`. A table has one row for
-    each level of each search. Only its text layout has other rows: one table per graph and source, with
+    each level of each search. The text layout is different: it has one table per graph and source, with
     levels as rows and searches as columns.
     """
     made = []

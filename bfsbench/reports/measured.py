@@ -115,12 +115,12 @@ class TimedRows(Kind):
 
     @property
     def short(self) -> dict[str, str]:
-        """For each graph's title, a shorter title without the options in ``shared_options``."""
+        """Maps each graph's title to a shorter title, without the options in ``shared_options``."""
         return self._short_and_shared[0]
 
     @property
     def shared_options(self) -> str:
-        """The options with which all graphs were read, such as ``symmetrised``."""
+        """The reading options that all graphs share, as text such as ``symmetrised``."""
         return self._short_and_shared[1]
 
     @cached_property

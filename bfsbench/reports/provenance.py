@@ -348,8 +348,9 @@ def _differences(there: pd.DataFrame, here: pd.DataFrame) -> Iterable[tuple[str,
 
 
 def _instead(name: str, there: set[int], here: set[int]) -> str:
-    """Returns text such as ``8 sources instead of 1``. The numbers are the largest in ``there`` and
-    ``here``. If they are equal, or do not say what differs, returns text such as ``other code``."""
+    """Returns text such as ``8 sources instead of 1``. The two numbers are the largest in ``there`` and the
+    largest in ``here``. If they are equal, or if ``name`` is the method or the code, returns text such as
+    ``other code``."""
     if name in ("method", "code") or max(there) == max(here):
         return f"another {name}" if name == "method" else f"other {name}"
     most = "up to " if len(there) > 1 else ""

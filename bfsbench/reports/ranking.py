@@ -117,8 +117,8 @@ def _ranking(kind: Kind) -> Table:
 
 
 def _marked(frame: pd.DataFrame, found: pd.DataFrame) -> list[str]:
-    """Returns the names in the column ``variant`` of ``frame``. A search has a mark if one of its rows in
-    ``found`` uses a knob value by which this project changed the authors' search."""
+    """Returns the names in the column ``variant`` of ``frame``. The name of a search is followed by its
+    aliases and a mark if a row in ``found`` shows that this project changed the search."""
     changed = found[changed_knobs(found) != ""]
     marked = {*changed[[*SEARCH]].itertuples(index=False, name=None)}
     searches = frame[[*SEARCH]].itertuples(index=False, name=None)
@@ -165,8 +165,9 @@ def _lines_of_matrix(
     """Yields the lines of a matrix for people. ``wide`` has the matrix, ``found`` its times, and ``graphs``
     the number of graphs of each search.
 
-    Marks show times of changed searches. If the numbers of graphs differ, each mean has its number. Instead
-    of a missing time, a cell says whether the search failed.
+    A mark beside a number shows that this project changed the search. Beside each mean stands the number of
+    graphs, if this number is not the same for all searches. A cell without a time says whether the search
+    failed.
     """
     search = [*wide.index.names]
     changed = found[changed_knobs(found) != ""]
@@ -324,7 +325,7 @@ def _overall(frame: pd.DataFrame, names: dict[str, str], total: int, first: str)
 
 def _by_family(frame: pd.DataFrame, found: pd.DataFrame) -> Iterator[Table]:
     """Yields a table of the mean ratios to the best times, with one line per search and one column per family
-    of graphs. If all graphs belong to one family, there is no such table."""
+    of graphs. Yields nothing if all graphs belong to one family."""
     some = frame[frame["family"] != ALL]
     if some["family"].nunique() < 2:
         return

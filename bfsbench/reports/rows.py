@@ -245,7 +245,8 @@ def _called(column: str, name: str, known: set[str]) -> set[str]:
 
 
 def succeeded(rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows that have a time, with ``block`` as integers and an added column ``device``."""
+    """Returns the rows that have a time, with ``block`` converted to integers, and with an added column
+    ``device``."""
     return _with_time(with_device(rows))
 
 
@@ -268,8 +269,8 @@ def configurations(
     (grid, block and knobs) and ``also``. ``rows`` belong to one ``family`` of problems, by default the family
     of the first row.
 
-    The other columns combine one value per source. Unless the list says otherwise, they hold the median of
-    these values:
+    The other columns combine one value per source. A column holds the median of these values, unless this
+    list says otherwise:
 
     - ``sources``: the number of sources;
     - ``repeats``: the smallest number of repeats from any source, or 0 if the rows do not have it;
@@ -397,8 +398,8 @@ def _repeats(rows: pd.DataFrame) -> pd.Series[int]:
 
 
 def of_one_setting(best: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows of ``best`` whose graphs were searched from the usual number of sources, the number
-    that most graphs have. This keeps graphs of another sweep out of a ranking.
+    """Returns the rows of ``best`` on graphs that were searched from the most frequent number of sources. So
+    graphs of another sweep, with another number of sources, stay out of a ranking.
     """
     if best.empty:
         return best
@@ -543,8 +544,8 @@ def measured_on(found: pd.DataFrame) -> str:
 
 
 def conditions(found: pd.DataFrame, family: Family) -> str:
-    """Returns sentences that say on which devices, from how many sources and on which form of the graphs the
-    times in ``found`` were measured. All rows of ``found`` have equally many sources."""
+    """Returns sentences that say how the times in ``found`` were measured: on which devices, from how many
+    sources, and with which options all graphs were read. All rows of ``found`` have equally many sources."""
     said = measured_on(found)
     sources = int(found["sources"].iloc[0])
     if family.from_sources:

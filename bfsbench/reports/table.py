@@ -36,7 +36,7 @@ Cell = str | int | float | None
 
 
 class Noted(float):
-    """A number that has a remark behind it, such as ``†`` or `` (3)``, in tables for people."""
+    """A number after which tables for people print a remark, such as ``†`` or `` (3)``."""
 
     def __new__(cls, value: float, remark: str) -> Noted:
         made = super().__new__(cls, value)
@@ -144,8 +144,8 @@ def in_columns(
     headings, under which a rule is drawn.
 
     ``sides`` is ``left`` or ``right`` for each column. If the text is wider than ``width``, the longest cells
-    are wrapped at spaces, then after commas and colons. ``wrap`` set to False prevents this. If the text is
-    still too wide, the last columns follow below, beside a copy of the first column.
+    are wrapped at spaces, then after commas and colons. If ``wrap`` is false, no cells are wrapped. If the
+    text is still too wide, the last columns follow below the others, beside a copy of the first column.
     """
     from tabulate import tabulate
 
@@ -170,7 +170,8 @@ def in_columns(
 
 
 def _parts(widths: Sequence[int], width: int) -> list[list[int]]:
-    """Splits columns into parts that fit the width. Returns the indices of the columns of each part.
+    """Splits columns into parts that fit into the width of the output. Returns the indices of the columns of
+    each part.
 
     Each part begins with the first column, and has at least one other column.
     """
@@ -203,8 +204,8 @@ def _least(lines: Sequence[Sequence[str]], split: Splitter) -> list[int]:
 
 
 def _fitted(widths: Sequence[int], least: Sequence[int], width: int) -> list[int]:
-    """Reduces the widest columns until all columns fit into ``width``, or none can be reduced. Returns the
-    widths.
+    """Reduces the widest columns until all columns fit into ``width``, or until no column can be reduced
+    further. Returns the widths.
 
     ``least`` has the smallest width of each column.
     """
@@ -275,8 +276,8 @@ def render(
     """Returns all tables as one text in one of FORMATS, ending with a newline.
 
     Text is at most ``width`` characters wide, as far as possible. ``colour`` adds terminal colours to heat
-    maps. Raises UsageError for several tables as CSV, which holds only one. The message suggests the option
-    ``narrow``, which selects one table.
+    maps. Raises UsageError if several tables are to become CSV, because CSV text holds only one table. The
+    message suggests the option ``narrow``, which selects one table.
     """
     if style != "json":
         tables = [_printable(table) for table in tables]
@@ -386,9 +387,10 @@ def _latex(table: Table) -> Iterable[str]:
     """Yields the LaTeX text of a table: the notes as comments, and then one floating table for each table in
     ``drawn``.
 
-    A table has the label ``tab:NAME``. The caption repeats the notes in ``captioned``, and each note that
-    says which statistic a time is, because LaTeX does not print comments. A table that does not fit on a page
-    becomes several floating tables, with the labels ``tab:NAME``, ``tab:NAME-2`` and so on.
+    A table has the label ``tab:NAME``. LaTeX does not print comments, so the caption repeats some notes:
+    those in ``captioned``, and those that say of which statistic the times are, such as the fastest sample. A
+    table that does not fit on a page becomes several floating tables, with the labels ``tab:NAME``,
+    ``tab:NAME-2`` and so on.
     """
     notes = [note for note in (*table.notes, *table.legend) if note != HEAT_LEGEND]
     statistics = (STATISTIC, TYPICAL, SPEED_UP)
@@ -431,9 +433,9 @@ def _latex_parts(table: Table) -> Iterator[_Tabular]:
     """Yields tables as LaTeX's ``tabular``, each of which fits on a page. Together they have all cells of
     ``table``.
 
-    A table that is too wide or too long gets small letters, and long cells are broken. If it is still too
-    wide, its columns are distributed over several tables, which repeat the first column. If it has too many
-    rows, its rows are distributed too.
+    A table that is too wide or too long is set in a smaller font, and its long cells are broken into lines.
+    If it is still too wide, its columns are distributed over several tables, which repeat the first column.
+    If it has too many rows, its rows are distributed too.
     """
     cells, heads = _cells(replace(table, heat=False)), [header(column) for column in table.columns]
     sides = [side[0] for side in _alignment(table)]

@@ -262,8 +262,8 @@ def _order(point: Compared) -> tuple[int, float]:
 
 
 def _drawing(table: Table, verdict: str) -> Table:
-    """Returns a table of the configurations with one ``verdict``, without the columns for verdict and backend
-    and without empty columns."""
+    """Returns a table of the configurations with the verdict ``verdict``. It has no columns for verdict and
+    backend, and no empty columns."""
     rows = [row for row in table.rows if row[0] == verdict]
     shown = replace(table, rows=rows[:_MOST_SHOWN])
     filled = [

@@ -181,8 +181,8 @@ this source."""
 def searches(measured: TimedRows) -> dict[str, Any]:
     """Returns the graphs and searches of the page's matrix, as a dictionary for JSON.
 
-    Searches with times on more graphs come first. Among equal numbers of graphs, searches with a smaller
-    ``mean`` come first. A graph is ``compared`` if several searches have times from all its sources. The
+    Searches with times on more graphs come first. Among searches with times on equally many graphs, a smaller
+    ``mean`` comes first. A graph is ``compared`` if several searches have times from all its sources. The
     values of a search refer to the compared graphs only. ``mean`` is the geometric mean of the ratios of the
     search's time to the best time on each graph. ``typical`` is this mean for medians of repeats instead of
     minima. ``best`` is the number of graphs on which the search is the fastest. ``worst`` is the search's
@@ -468,8 +468,8 @@ def profiles(measured: TimedRows) -> Iterator[dict[str, Any]]:
 def first_of(searches: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
     """Returns the first profiles of a list of level profiles, up to ``_MOST_LEVELS`` levels in total.
 
-    Also returns a list. It has one line, which says how many profiles are shown, or is empty if no profile is
-    left out.
+    Also returns a list with one line of text that says how many profiles are shown. This list is empty if no
+    profile is left out.
     """
     sizes = itertools.accumulate(len(search["kernel"]) for search in searches)
     shown = [search for search, size in zip(searches, sizes, strict=True) if size <= _MOST_LEVELS]

@@ -147,8 +147,8 @@ WIDTH: ContextVar[float | None] = ContextVar("width", default=None)
 
 
 def scaled(size: float) -> float:
-    """Scales ``size``, a length or a font size, to a picture of the width WIDTH. The result is smaller than
-    ``size`` if the picture is narrow."""
+    """Returns ``size``, a length or a font size, scaled for a picture of the width WIDTH. The result is
+    smaller than ``size`` if the picture is narrow."""
     return size * min(1.0, max(_SMALLEST, (WIDTH.get() or math.inf) / _FULL_INCHES))
 
 
@@ -233,8 +233,8 @@ def panels(
     """Returns a figure with a title, and the list of its ``count`` panels.
 
     Each panel measures ``size``, its width and height in inches. At most ``across`` panels stand side by
-    side. The lines of ``about`` stand under the title. ``labels`` are written to the left of the first
-    panels. The figure is widened to make room for them.
+    side. The lines of ``about`` stand under the title. The figure is widened to make room for ``labels``,
+    which the caller writes to the left of the first column of panels.
     """
     from matplotlib.figure import Figure
 
@@ -337,8 +337,8 @@ def rows_that_fit(panel: float, lines: int, legend: int) -> int:
 
 
 def _marked(labels: Sequence[str], rows: pd.DataFrame) -> list[str]:
-    """Returns the labels of lines. A label has a mark if ``rows`` have the line with a knob value by which
-    this project changed the authors' search."""
+    """Returns the labels of lines, some with a mark. A label gets the mark if a row of its line in ``rows``
+    is from a search that this project changed."""
     changed = set(rows["label"][changed_knobs(rows) != ""])
     return [label + CHANGED if label in changed else label for label in labels]
 

@@ -52,7 +52,7 @@ def rooflines(measured: TimedRows, *, title: str = "", ceilings: Ceilings | None
 
 
 def _shares(measured: TimedRows, ceilings: Ceilings | None) -> pd.DataFrame:
-    """Compares each search with the device's ceilings by ``held_against``. Returns the rows of searches whose
+    """Compares each search with the device's ceilings (measured limits). Returns the rows of searches whose
     share of a ceiling is known.
 
     Raises NothingToDrawError if there are no ceilings, or if they belong to another device.

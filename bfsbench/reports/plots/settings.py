@@ -118,7 +118,7 @@ def _map(
     blocks: Sequence[float],
     darkest: float,
 ) -> AxesImage:
-    """Draws a heat map of one search's times, with a line per grid and a column per block size. If a pair
+    """Draws a heat map of one search's times, with one row per grid and one column per block size. If a pair
     (grid, block) in ``tried`` has no time, its cell is marked as failed."""
     import numpy as np
     from matplotlib.colors import LogNorm
@@ -200,11 +200,9 @@ def knob_sweeps(measured: TimedRows, *, title: str = "", knobs: Sequence[str] = 
 
 
 def _varied(times: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yields each knob whose effect was measured, with the configurations that show this effect.
-
-    These are configurations on graphs on which several values of the knob were measured while all other
-    settings were equal. The column ``value`` of the configurations holds the knob's values. If only the grid
-    or only the block varied, it is yielded like a knob.
+    """Yields each knob of which several values were measured on one graph while all other settings were
+    equal. Yields it together with the measured configurations, whose column ``value`` holds the knob's
+    values. If only the grid or only the block varied on a graph, it is yielded like a knob.
     """
     settings = times["knobs"].map(knob_values)
     given_values = {
