@@ -327,8 +327,8 @@ class Adaptive(OneLaunchVariant):
 
     def _has_large_levels(self) -> bool:
         """Returns whether the levels of the graph are likely to be large. Returns False for graphs with only
-        short rows. Such rows may be copied into records (knob SHORT_ROWS), which need clusters of 16 blocks
-        to hold the bitmap."""
+        short rows: a search that reads short rows as records (knob SHORT_ROWS) stores its bitmap in clusters
+        of 16 blocks, and clusters for large levels have 2 blocks."""
         mean = int(self.num_edges) / max(1, self.num_vertices)
         if self.num_vertices <= _LARGE or mean < _THIN or self._longest_row <= LONGEST_ROW:
             return False
@@ -493,8 +493,8 @@ class Adaptive(OneLaunchVariant):
     def _short_rows(self) -> ShortRows | None:
         """Returns the graph's short rows as records, or None if the search runs without records.
 
-        The knob SHORT_ROWS decides. If the records do not fit into the device's memory, the result is None.
-        With SHORT_ROWS=1, however, DeviceOutOfMemoryError is raised.
+        The knob SHORT_ROWS decides whether there are records. If the records do not fit into the device's
+        memory, the result is None. With SHORT_ROWS=1, however, DeviceOutOfMemoryError is raised.
         """
         try:
             return self.graph.once(with_records) if self._makes_records() else None

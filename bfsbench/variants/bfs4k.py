@@ -216,8 +216,8 @@ class Bfs4k(KernelVariant):
         )
 
     def _hash_bytes(self, room: int) -> int:
-        """Returns the size in bytes of a block's hash table. It is the largest power of two that fits
-        ``room`` bytes, but at least 8. Returns 0 if the knob HASH is ``none``."""
+        """Returns the size in bytes of a block's hash table. It is the largest power of two up to ``room``,
+        but at least 8. Returns 0 if the knob HASH is ``none``."""
         return 0 if self.knob["HASH"] == "none" else max(8, 1 << room.bit_length() - 1)
 
     def _child_degree(self) -> int:

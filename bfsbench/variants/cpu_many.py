@@ -121,9 +121,9 @@ class CpuMany(HostProgram, ClosenessVariant):
     """The multi-source search of Then et al., with one bit per source. Each core runs its own passes, and the
     passes share only the graph.
 
-    Sources that are near each other in the graph form a group, as in iBFS. In a large graph with long paths,
-    searches from random sources rarely reach one vertex in the same level. On these graphs, searching from
-    one source at a time is as fast.
+    Sources that are near each other in the graph form a group, as in iBFS. In large graphs with long paths,
+    searches from random sources rarely reach a vertex at equal levels. On these graphs, searching from one
+    source at a time is as fast.
     """
 
     name = "cpu_many"

@@ -6,7 +6,7 @@ from bfsbench.variants.base import LevelKernelVariant, Traffic
 
 
 class Frontier(LevelKernelVariant):
-    """The vertex frontier from M. Springer's paper "Breadth-first Search in CUDA".
+    """The search with a vertex frontier from M. Springer's paper "Breadth-first Search in CUDA".
 
     Two other papers also measure this search. Luo et al. (2010) call it "IIIT-BFS", and the paper on BFS-4K
     calls it "Harish".

@@ -5,7 +5,7 @@ from bfsbench.variants.base import LEVEL_SCAN, LevelKernelVariant
 
 
 class FrontierNumbers(LevelKernelVariant):
-    """The frontier with an iteration counter from M. Springer's paper "Breadth-first Search in CUDA".
+    """The search with an iteration counter from M. Springer's paper "Breadth-first Search in CUDA".
 
     A vertex is in the frontier if its level equals the counter. The book PMPP (*Programming Massively
     Parallel Processors*) has an equivalent vertex-centric push kernel.

@@ -9,8 +9,8 @@ from bfsbench.variants.level_queues import LevelQueueVariant, rebuilds
 
 
 class FrontierQueue(LevelQueueVariant):
-    """The hierarchical frontier queue from M. Springer's paper "Breadth-first Search in CUDA", after the
-    queue of Luo et al. 2010.
+    """The search with a hierarchical frontier queue from M. Springer's paper "Breadth-first Search in CUDA",
+    after the queue of Luo et al. 2010.
 
     The kernel printed in the paper has three errors:
 

@@ -5,7 +5,8 @@ from bfsbench.variants.scan import PrefixSum
 
 
 class FrontierScan(KernelVariant):
-    """The frontier queue with prefix sum from M. Springer's paper "Breadth-first Search in CUDA".
+    """The search that makes a frontier queue by a prefix sum, from M. Springer's paper "Breadth-first Search
+    in CUDA".
 
     The kernel printed in the paper scans a single tile of at most 1,024 vertices in one block, and has bank
     conflicts. In this version, the kernel scans any number of tiles, and then scans the sums of the tiles.

@@ -191,8 +191,8 @@ class Growing:
         return int(self.state.read_struct().number)
 
     def _places(self, sizes: npt.NDArray[np.int32]) -> Cells:
-        """Cut the grown parts to at most ``most`` vertices, and give each vertex its place. Returns the cut
-        parts.
+        """Cut the grown parts to at most ``most`` vertices, and give each vertex a place, which is its number
+        in the order of the parts. Returns the cut parts.
 
         ``sizes`` has the number of vertices of each grown part. Its last element counts the vertices that no
         seed reaches. These vertices form smaller parts, at the end.
@@ -371,9 +371,9 @@ class _Packing:
         }
 
     def _table_bits(self) -> int:
-        """Returns the binary logarithm of the number of entries of the hash table. The table holds the ghosts
-        of one part, by their places. It has at least twice as many entries as the graph has vertices, or as
-        many as fit into shared memory."""
+        """Returns the binary logarithm of the number of entries of the hash table. The hash table contains
+        the ghosts of one part. It has at least twice as many entries as the graph has vertices, or as many as
+        fit into shared memory."""
         bits = 4
         while 2 ** (bits + 1) * 10 + 8 <= self.device.limits.shared_memory_per_block_optin and (
             2**bits < 2 * self.graph.host_graph.num_vertices
@@ -391,8 +391,8 @@ class _Packing:
         """Returns the number of ghosts that each part has within each distance of 0 to ``hops`` arcs,
         int64[N, hops + 1].
 
-        Long rows need additional groups of four ids. If ``long_quads``, int32[N], is given, it receives the
-        number of such groups for each part.
+        Rows are stored in groups of four neighbours. If ``long_quads``, int32[N], is given, it receives for
+        each part the number of additional groups that long rows need.
         """
         ghosts = self.device.empty(self.number * (hops + 1), np.int32)
         parts = table_on(self.device, self._parts())
@@ -460,9 +460,9 @@ class _Packing:
         """Choose the largest distance, in arcs, between a part and its ghosts. It is at most ``hops``, unless
         ``hops`` is 0.
 
-        Returns the distance, the number of ghosts of each part, and the number of local ids of each part. Own
-        vertices and ghosts each have a local id. So does each additional group of four neighbours of a long
-        row. Raises LaunchError if not even the distance 1 fits.
+        Returns the distance, the number of ghosts of each part, and the number of local ids of each part. A
+        part has a local id for each of its own vertices, for each ghost, and for each additional group of
+        four neighbours of a long row. Raises LaunchError if not even the distance 1 fits.
         """
         many = self.number > _FEW_PARTS * self.device.limits.num_multiprocessors
         for groups in (self.room // 2, self.room) if many and not hops else (self.room,):

@@ -86,8 +86,8 @@ class LinearWork(KernelVariant):
 
     @classmethod
     def auto_knobs(cls, statistics: Statistics) -> Mapping[str, KnobValue]:
-        """Returns knob values for a graph. If the graph has long rows, all threads of a block together gather
-        the neighbours."""
+        """Returns knob values for a graph. With these values, all threads of a block together gather
+        neighbours if the graph has long rows."""
         return {"GATHERING": "fine-grained", "GATHER_TILE_SIZE": 16} if has_long_rows(statistics) else {}
 
     def prepare(self) -> None:

@@ -107,8 +107,8 @@ class Luo(KernelVariant):
 
     @classmethod
     def auto_knobs(cls, statistics: Statistics) -> Mapping[str, KnobValue]:
-        """Returns knob values for a graph. If the graph has hubs, they are split into several rows. If it has
-        long rows, the threads of a warp append to different queues."""
+        """Returns knob values for a graph. With these values, hubs are split into several rows. If the graph
+        has long rows, the threads of a warp append to different queues."""
         queues = {"W_FRONTIERS": 32} if has_long_rows(statistics) else {}
         return queues | ({"SPLIT_DEGREE": 16} if has_hubs(statistics) else {})
 
@@ -181,7 +181,7 @@ class Luo(KernelVariant):
     def queue_capacity(self, rows: int, room: int) -> int:
         """Returns the number of entries of a W-frontier, which is a queue in shared memory. By default, it is
         the largest number of vertices that one queue can receive if the block expands ``rows`` rows. The
-        default is limited so that all queues of the block fit ``room`` bytes. The knob B_FRONTIER_SIZE
+        default is limited so that all queues of the block fit into ``room`` bytes. The knob B_FRONTIER_SIZE
         overrides the default."""
         number = int(self.knob["W_FRONTIERS"])
         if asked := int(self.knob["B_FRONTIER_SIZE"]):

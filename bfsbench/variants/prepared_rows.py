@@ -39,7 +39,7 @@ def likely_parents_first(graph: DeviceGraph) -> LikelyParents:
     """Copy a graph's in-neighbours, and sort each row roughly from high to low out-degree. Returns the sorted
     copy on the device.
 
-    Raises DeviceOutOfMemoryError if another E + V words do not fit.
+    Raises DeviceOutOfMemoryError if the device has no room for another E + V words.
     """
     device, host_graph = graph.device, graph.host_graph
     offsets, num_vertices = host_graph.column_offsets, host_graph.num_vertices

@@ -55,13 +55,12 @@ def by_falling_degree(graph: DeviceGraph) -> tuple[Buffer, Buffer, Ids, float]:
 
 
 class Reorder(LevelKernelVariant):
-    """The physical reordering of vertices by out-degree from M. Springer's paper "Breadth-first Search in
-    CUDA".
+    """The search with physically reordered vertices from M. Springer's paper "Breadth-first Search in CUDA".
 
-    The paper does not give the direction of the order. This version puts the highest degree first. Blocks
-    start roughly in the order of their indices, so the longest rows start first. The levels are returned in
-    the order of the original vertex ids. The graph is renumbered once. ``preprocess_ms`` of every search is
-    the time of this renumbering.
+    The vertices are sorted by out-degree. The paper does not say in which direction. This version puts the
+    highest degree first. Blocks start roughly in the order of their indices, so the longest rows start first.
+    The levels are returned in the order of the original vertex ids. The graph is renumbered once.
+    ``preprocess_ms`` of every search is the time of this renumbering.
     """
 
     name = "reorder"

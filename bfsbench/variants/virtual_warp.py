@@ -30,6 +30,6 @@ class VirtualWarp(LevelKernelVariant):
 
     @classmethod
     def auto_knobs(cls, statistics: Statistics) -> Mapping[str, KnobValue]:
-        """Returns knob values for a graph. Long rows get virtual warps of 32 threads, and short rows get
-        pairs of threads."""
+        """Returns knob values for a graph. A virtual warp has 32 threads if the graph has long rows, and
+        otherwise 2 threads."""
         return {"W_SZ": 32 if has_long_rows(statistics) else 2}
