@@ -183,7 +183,8 @@ def _held_source(dataset: Dataset, source: Source) -> Held | None:
 
 def _place(origin: str) -> str:
     """Returns an address without its protocol. Two addresses that differ only in HTTP and HTTPS then compare
-    equal. Older records have HTTP addresses of files that the catalogue now gets by HTTPS."""
+    equal. This is needed because older records have HTTP addresses of files that the catalogue now gets by
+    HTTPS."""
     return origin.removeprefix("https://").removeprefix("http://")
 
 

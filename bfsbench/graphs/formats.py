@@ -63,8 +63,8 @@ class Header:
 
 
 class HeaderLines:
-    """The first lines of a file. The function that parses a format's header takes the lines of the header.
-    The remaining lines are parsed later."""
+    """The first lines of a file. A format's header parser takes the lines of the header from this object. All
+    other lines are parsed later."""
 
     def __init__(self, source: Source, words: bool = False) -> None:
         """Start at the first line that is not blank. If ``words``, vertices are words instead of numbers.

@@ -160,7 +160,7 @@ def _checked_lines(blocks: Iterable[Block], label: str, first_line: int, dialect
     """Yield blocks of whole lines without comments and blank lines.
 
     Raises InputError for a line that is malformed, is not UTF-8, or has more or fewer words than the first
-    line. Raises NotEnoughMemoryError if the table would not fit.
+    line. Raises NotEnoughMemoryError if the table would not fit into memory.
     """
     number, taken = first_line, 0
     for block in blocks:

@@ -184,16 +184,16 @@ class Family(ABC):
     @abstractmethod
     def problem(self, graph: Graph, source: int | None) -> Problem:
         """Returns the problem for a graph and a source. ``source`` is None for a problem without a source.
-        Raises UsageError if the problem is not defined on the graph, if a source is missing, or if one is
-        given for a problem without a source."""
+        Raises UsageError if the problem is not defined on the graph, if a required source is missing, or if a
+        source is given for a problem without a source."""
 
     def path(self, links: npt.NDArray[np.int32] | None, source: int, target: int) -> Ids:
         """Returns the vertices of a path from ``source`` to ``target``, including both ends.
 
-        ``links`` has parents or next hops, as in the class ``Paths``. Parents lead to the source of their
-        search, so ``source`` is then ignored. Raises NoPathError if there is no path. Raises UsageError if
-        the family has no paths, if ``links`` is None or does not lead to the other end, or if an end is not a
-        vertex.
+        ``links`` has parents or next hops, as in the class ``Paths``. If ``links`` has parents, ``source`` is
+        ignored, because parents always lead to the source of their search. Raises NoPathError if there is no
+        path. Raises UsageError if the family has no paths, if ``links`` is None or does not lead to the other
+        end, or if an end is not a vertex.
         """
         raise UsageError(f"{self.title} have no paths")
 

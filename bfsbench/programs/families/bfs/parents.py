@@ -361,9 +361,9 @@ def _native(name: str, result: type | None, offsets: Offsets, *arrays: npt.NDArr
 
 
 def _ancestors(links: Parents) -> Iterator[Parents]:
-    """Yields an array with the parent of each vertex, then its ancestor 2 steps above it, then 4 steps, and
-    so on (pointer jumping). Ends when all ancestors are roots. If the parents form no tree, there may be no
-    roots, so the number of arrays has a limit.
+    """Yields arrays with one ancestor of each vertex: first its parent, then its ancestor 2 steps up, then 4
+    steps up, and so on (pointer jumping). Ends when all ancestors are roots. If the parents form no tree,
+    there may be no roots, so the number of arrays has a limit.
 
     ``links`` is int32[V]. A root and an unreached vertex are their own ancestors.
     """

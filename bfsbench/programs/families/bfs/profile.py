@@ -50,7 +50,7 @@ class LevelSizes:
     @cached_property
     def _pull_edges(self) -> npt.NDArray[np.int64]:
         """Returns how many adjacency entries a pull reads at each level, int64[depth + 1]. Each unreached
-        vertex reads its entries up to its first parent."""
+        vertex reads its in-neighbours until it finds a parent."""
         offsets, levels = self._graph.column_offsets, self._levels
         first = np.diff(offsets).astype(np.int64)
         degrees = first.copy()
@@ -136,8 +136,8 @@ def _costs(
     records: npt.NDArray[np.void],
     layers: tuple[str, ...],
 ) -> list[LevelCost]:
-    """Returns the cost of each level. ``launches`` has the first level, the kernel and the end of each
-    launch.
+    """Returns the cost of each level. ``launches`` has, for each launch, its first level, its kernel and the
+    event at its end.
 
     If a launch ran several levels, ``records`` says when each level began. The last level of the launch gets
     the rest of the launch's time, which includes the time before the first level.

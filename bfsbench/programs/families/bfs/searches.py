@@ -61,8 +61,8 @@ class SearchVariant(Variant):
 
     @property
     def leaves_tree(self) -> bool:
-        """Returns whether a search computes parents. In that case, ``levels`` counts the levels from the
-        parents."""
+        """Returns whether a search computes parents instead of levels. If so, the method ``levels`` computes
+        the levels from the parents."""
         return False
 
     def parents(self) -> npt.NDArray[np.int32]:
@@ -105,8 +105,8 @@ class ForeignSearch(ForeignProgram, HostVariant):
         return tree
 
     def accepted(self, answer: npt.NDArray[np.int32], source: int) -> npt.NDArray[np.int32]:
-        """Returns the levels of an answer, int32[V]. If the answer has parents, levels are counted from them.
-        Raises WrongParentsError if a tree breaks one of Graph500's rules."""
+        """Returns the levels in a program's answer, int32[V]. If the answer has parents, computes the levels
+        from the parents. Raises WrongParentsError if a tree breaks one of Graph500's rules."""
         if not self.leaves_tree:
             return answer
         from bfsbench.programs.families.bfs.parents import levels_of_checked_tree

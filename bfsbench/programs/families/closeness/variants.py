@@ -1,5 +1,5 @@
-"""Defines base classes of variants that search from many sources. Also chooses how many sources one pass over
-the graph serves."""
+"""Defines base classes of variants that search from many sources. Also chooses from how many sources one pass
+over the graph searches."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ distances. ``eccentricity`` is the largest distance."""
 def bits_for(
     widths: tuple[int, ...], sources: int, workers: int, bytes_of: Callable[[int], int], room: int | None
 ) -> int:
-    """Returns the number of sources that one pass over the graph serves. The result is one of ``widths``,
-    which must be in ascending order.
+    """Returns the number of sources from which one pass over the graph searches. The result is one of
+    ``widths``, which must be in ascending order.
 
     The result is the largest width that meets two conditions. First, each of ``workers`` workers has at least
     one pass. Second, the search takes at most half of ``room`` bytes. The search takes ``bytes_of(width)``
