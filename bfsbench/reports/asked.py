@@ -88,10 +88,9 @@ def picture_file(
     """Draws pictures of the given ``kinds``, by default bars, and writes them to ``path``. Returns the paths
     of the files.
 
-    If there are several pictures, the picture's name is appended to the name of each file. ``layout`` has the
-    arguments ``width`` and ``titled`` of :func:`bfsbench.reports.plots.draw`. Raises
-    NothingToDrawError if the rows have no data for one of the kinds. Raises UsageError if a file cannot be
-    written.
+    If there are several pictures, the name of each file also contains the picture's name. ``layout`` has the
+    arguments ``width`` and ``titled`` of :func:`bfsbench.reports.plots.draw`. Raises NothingToDrawError if
+    the rows have no data for one of the kinds. Raises UsageError if a file cannot be written.
     """
     from bfsbench.reports.plots import draw, one_page, saved
     from bfsbench.support.machine import usable_cores
@@ -214,8 +213,8 @@ def _side(operand: Operand | None, name: str) -> Side:
 def _selected(
     a: Side, b: Side, graphs: Sequence[str], variants: Sequence[str], backends: Sequence[str]
 ) -> tuple[Side, Side]:
-    """Selects rows from each of the two compared sets of rows. Raises UsageError for a name that occurs in
-    neither set."""
+    """Returns ``a`` and ``b`` with only the rows of these graphs, variants and backends. Raises UsageError
+    for a name that occurs in neither of them."""
     import pandas as pd
 
     rows = [*a.rows, *b.rows]

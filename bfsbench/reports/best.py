@@ -68,9 +68,9 @@ def best_times(results: Results, levels: pd.DataFrame | None = None, *, brief: b
     with cold caches, and emulated kernels. Tables without rows are left out.
 
     If level profiles are given in ``levels``, the tables also have columns of sums over the steps of a run.
-    If ``brief`` is true, the text layout shows only times, rates and ratios to the best time, as at the end
-    of a sweep. The text layout never shows emulated times. For emulated kernels it shows counts, and times
-    recorded on the project's own GPU.
+    If ``brief`` is true, the text layout shows only times, rates and ratios to the best time. The command
+    ``run`` prints this brief layout at the end of a sweep. The text layout never shows emulated times. For
+    emulated kernels it shows counts, and times recorded on the project's own GPU.
     """
     tables = []
     for kind in results.kinds:

@@ -275,7 +275,7 @@ def files_of(frames: Sequence[pd.DataFrame]) -> list[str]:
 
 
 def facts_of(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Returns the columns ``_FACTS`` of all result rows that one table is made of. Adds the column
+    """Returns the columns ``_FACTS`` of all result rows from which one table is made. Adds the column
     ``device``, which names a GPU or a CPU. Equal rows are returned once.
 
     ``commit`` has the first 7 characters of the commit, and ``taken_at`` has the day.
@@ -333,9 +333,9 @@ def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
 
 
 def _differences(there: pd.DataFrame, here: pd.DataFrame) -> Iterable[tuple[str, int, int]]:
-    """Compares two groups of rows of one search on one graph. Yields the properties in which the groups
-    differ: sources, settings, method or code. Each is yielded with its number of values in ``there`` and in
-    ``here``, such as the number of sources.
+    """Compares two groups of rows of one search on one graph. Yields each property in which the groups
+    differ: sources, settings, method or code. With the property, yields how many values it has in ``there``
+    and in ``here``, such as the number of sources.
     """
     draws = find_family(here["family"].iloc[0]).draws_sources
     columns = {"sources": ["source"], "settings": ["grid", "block", "knobs"], "method": ["method"]}

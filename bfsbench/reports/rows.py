@@ -141,7 +141,7 @@ class Results:
 
     @classmethod
     def of(cls, rows: pd.DataFrame) -> Results:
-        """Returns the Results of these rows. The function ``kinds`` splits the rows into parts."""
+        """Returns Results with these rows, which the function ``kinds`` splits into parts."""
         return cls(rows, [*kinds(rows)])
 
 
@@ -468,7 +468,7 @@ def _from_all_sources(counting: pd.DataFrame, found: pd.DataFrame) -> pd.DataFra
 
 def runs(rows: pd.DataFrame) -> pd.DataFrame:
     """Returns one row for each search (a variant on a device), graph and source in ``rows``. The search may
-    have failed. The columns are GRAPH, ``variant``, ``backend``, ``device`` and ``source``."""
+    have failed. The columns are those in GRAPH, ``variant``, ``backend``, ``device`` and ``source``."""
     return with_device(rows)[[*GRAPH, "variant", "backend", "device", "source"]].drop_duplicates()
 
 
@@ -510,7 +510,7 @@ def sources_of(rows: pd.DataFrame, by: str | list[str]) -> dict[Hashable, list[i
 
 
 def short_names(graphs: Iterable[str]) -> dict[str, str]:
-    """Returns a short name for each graph, by its full name.
+    """Returns a dictionary that maps each graph's full name to a short name.
 
     Options after a colon and parameters in brackets are left out, unless two short names would then be equal.
     """

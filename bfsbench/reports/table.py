@@ -51,7 +51,7 @@ class Table:
     """One table of data. :func:`render` turns it into text.
 
     ``rows`` hold one cell per column. If these rows are hard to read, ``drawings`` holds tables with the data
-    in a layout for people. None means that people see ``rows``.
+    in a layout for people. If ``drawings`` is None, people see ``rows``.
     """
 
     name: str
@@ -325,8 +325,8 @@ def _printable_rows(rows: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
 
 
 def header(column: str) -> str:
-    """Returns the human-readable heading of a column. If there is a unit, it comes last. A name with other
-    characters than small letters, digits and underscores is returned unchanged."""
+    """Returns the human-readable heading of a column. If there is a unit, it comes last. A name that contains
+    characters other than lower-case letters, digits and underscores is returned unchanged."""
     known = _HEADERS.get(column) or _headings().get(column)
     return known or (column.replace("_", " ") if re.fullmatch("[a-z0-9_]*", column) else column)
 

@@ -296,9 +296,9 @@ class Comparison:
     def frame(self) -> pd.DataFrame:
         """Returns a data frame with one row for each configuration that both sides measured.
 
-        The columns are AXES, ``verdict``, ``a_ms``, ``b_ms`` and ``repeats_needed``. The columns ``a_ms`` and
-        ``b_ms`` are the fastest repeats of the two sides. For an undecided configuration, ``repeats_needed``
-        is the number of repeats that are likely to decide it.
+        The columns are those in AXES, ``verdict``, ``a_ms``, ``b_ms`` and ``repeats_needed``. The columns
+        ``a_ms`` and ``b_ms`` are the fastest repeats of the two sides. For an undecided configuration,
+        ``repeats_needed`` is the number of repeats that are likely to decide it.
         """
         import pandas as pd
 
@@ -553,7 +553,7 @@ def _other_knobs(rows_a: Collection[tuple[str, ...]], rows_b: Collection[tuple[s
 
 
 def _values_of_knobs(texts: Iterable[str]) -> dict[str, set[str]]:
-    """Returns all values of each knob in these texts of the column ``knobs``."""
+    """Returns all values that each knob has in ``texts``, which are cells of the column ``knobs``."""
     found: dict[str, set[str]] = defaultdict(set)
     for text in texts:
         for knob, value in knob_values(text).items():

@@ -264,8 +264,8 @@ def _cells(
     """Returns the cells of the page's matrix, by the graph's title and the search's label.
 
     A cell holds the best configuration, or a text that says why there is no time. ``timed`` has the best
-    configuration of each cell. ``compared`` is the part of ``timed`` whose times may be compared, with their
-    ratios to the best time of the graph. Other cells have None as ``ratio``.
+    configuration of each cell with a time. ``compared`` has the configurations whose times may be compared,
+    with their ratios to the best time of the graph. In all other cells, ``ratio`` is None.
     """
     import pandas as pd
 
@@ -508,7 +508,7 @@ def page(rows: pd.DataFrame, levels: pd.DataFrame | None = None, title: str = "b
 
 
 def _about(rows: pd.DataFrame) -> str:
-    """Returns the devices and the days of the rows, as text."""
+    """Returns a text with the devices and the days on which the rows were measured."""
     days = sorted({*rows["taken_at"].str[:DAY]})
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     devices = [device for device in with_device(rows)["device"].unique() if device]

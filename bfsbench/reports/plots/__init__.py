@@ -123,7 +123,7 @@ def draw(
 
 
 def _drawn(kind: str, measured: TimedRows, titled: bool, options: dict[str, Any]) -> Iterator[Picture]:
-    """Draws the pictures of one kind of rows. Titles name the devices and the graphs' shared options. The
+    """Draws pictures of the rows in ``measured``. Titles name the devices and the graphs' shared options. The
     title of a picture becomes its caption."""
     for picture in PLOTS[kind](measured, **options):
         title = picture.figure.get_suptitle()

@@ -474,7 +474,7 @@ def note(
 def time_axis(axes: Axes, low: float, high: float) -> None:
     """Scales the vertical axis for times from ``low`` to ``high``.
 
-    The axis starts at 0. It is logarithmic instead if short times would vanish.
+    The axis starts at 0. It is logarithmic instead if the short times would otherwise be invisible.
     """
     if low > 0 and high / low > LINEAR_UP_TO:
         plain_log(axes, "y", (low, high))
@@ -486,7 +486,7 @@ def time_axis(axes: Axes, low: float, high: float) -> None:
 def bar_axis(axes: Axes, low: float, high: float) -> None:
     """Scales the horizontal axis for bars that end between ``low`` and ``high``, with room for their numbers.
 
-    The axis starts at 0. It is logarithmic instead if short bars would vanish.
+    The axis starts at 0. It is logarithmic instead if the short bars would otherwise be invisible.
     """
     if low > 0 and high / low > LINEAR_UP_TO:
         plain_log(axes, "x", (low, high))
