@@ -259,7 +259,8 @@ Stage = Literal["waiting", "downloading", "copying", "converting", "generating"]
 
 
 class Display(Protocol):
-    """A protocol for displays of the progress of fetching graphs. Several threads call its methods."""
+    """A protocol for objects that display the progress while graphs are fetched. Several threads call its
+    methods."""
 
     def stage(self, name: str, stage: Stage, detail: str = "") -> None:
         """Show that a graph enters a stage of the work, such as the download or the conversion."""

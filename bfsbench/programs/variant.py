@@ -125,7 +125,7 @@ class HostClock:
     """Measures time with the host's monotonic clock."""
 
     def wait(self) -> None:
-        """Do nothing, because calls on the host have ended when they return."""
+        """Do nothing, because work on the host has ended when its function returns."""
 
     def start(self) -> None:
         self._started = time.perf_counter()
@@ -259,8 +259,8 @@ class Variant(ABC):
         return ""
 
     def measured(self) -> dict[str, str]:
-        """Returns values for result columns that only the variant knows, by column name. They describe the
-        last runs: the clock that timed them, and their memory."""
+        """Returns values that only the variant knows, as a dictionary from result column to value. They
+        describe the last runs: the clock that timed them, and their memory."""
         return {"clock": "ours" if self.host else "events"}
 
     @classmethod

@@ -146,8 +146,8 @@ class Results:
 
 
 def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
-    """Splits rows by family, and each family into rows measured with warm caches, with cold caches, and
-    emulated rows. Outdated rows are left out (see ``of_latest_code``).
+    """Splits rows by family, and the rows of each family into three parts: measured with warm caches,
+    measured with cold caches, and emulated. Outdated rows are left out (see ``of_latest_code``).
 
     Yields the parts that are not empty. If there are no rows, it yields one empty part of the default family.
     """

@@ -99,7 +99,7 @@ class Table:
         return (replace(self, title="", notes=(), legend=()),) if self.drawings is None else self.drawings
 
     def columns_of(self, *columns: str) -> Table:
-        """Returns a table with only these columns and without a title. It is meant for ``drawings``."""
+        """Returns a table with only these columns and without a title, for example for ``drawings``."""
         places = [self.columns.index(column) for column in columns]
         return Table("", "", columns, [tuple(row[place] for place in places) for row in self.rows])
 

@@ -350,11 +350,12 @@ class Adaptive(OneLaunchVariant):
         return self.num_vertices >= int(self.knob["MANY_VERTICES"])
 
     def _fresh_words(self) -> int:
-        """Returns the number of words in a portion of a bitmap. When a kernel pulls a level, each block
-        processes its words of the bitmap in portions, with a barrier after each portion.
+        """Returns the number of words that a block processes between two barriers when the kernel pulls a
+        level. Each block processes its words of the bitmap in portions of this size.
 
-        The number is also the size of an array in dynamic shared memory. If that memory has room, one portion
-        has all words of a block. Returns 0 if the kernel uses an array in static shared memory instead.
+        The number is also the size of an array in dynamic shared memory. A portion has all words of a block,
+        unless this array would then be too large. Returns 0 if the kernel uses an array in static shared
+        memory instead.
         """
         if not self._has_many_vertices() or self._makes_records():
             return 0

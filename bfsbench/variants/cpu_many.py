@@ -68,8 +68,8 @@ def near_each_other(graph: Graph, sources: Ids, bits: int) -> npt.NDArray[np.int
 def memory_of(num_vertices: int, threads: int, bits: int) -> int:
     """Returns the memory in bytes that the searches take besides the graph.
 
-    For each vertex, every thread has three rows of bits, two queue entries and one byte. Grouping the sources
-    takes another 16 bytes per vertex.
+    For each vertex, every thread has three bit sets, two queue entries and one byte. A bit set has one bit
+    per source. Grouping the sources takes another 16 bytes per vertex.
     """
     return num_vertices * (threads * (3 * bits // 8 + 9) + 16)
 

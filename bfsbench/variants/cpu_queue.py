@@ -1,5 +1,5 @@
-"""Declares the sequential breadth-first search on the CPU. It is the reference for correct levels, and the
-CPU baseline of the papers."""
+"""Declares the sequential breadth-first search on the CPU. It computes the reference levels, and is the CPU
+baseline of several papers."""
 
 from bfsbench.programs.families.bfs.search import SequentialSearch
 from bfsbench.variants.base import UNREACHED, HostVariant

@@ -1,5 +1,5 @@
-"""Declares a breadth-first search by prefix sums, a mask and compaction. The authors of the search aimed at
-linear work."""
+"""Declares a breadth-first search that uses prefix sums, a mask and compaction. The authors of the search
+aimed at linear work."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,5 +1,5 @@
-"""Declares the breadth-first search of Luo et al., which has queues at three levels and kernels at three
-layers."""
+"""Declares the breadth-first search of Luo et al. It has queues of warps, of blocks and of the grid. The size
+of a frontier decides whether its level runs in one block, in resident blocks or in a launch of its own."""
 
 import time
 from collections.abc import Mapping

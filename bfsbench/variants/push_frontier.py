@@ -4,7 +4,7 @@ from bfsbench.variants.level_queues import LevelQueueVariant
 
 
 class PushFrontier(LevelQueueVariant):
-    """The push kernel with frontiers of the book PMPP.
+    """The push kernel with frontiers from the book PMPP.
 
     This version removes two limits of the printed kernel. The printed kernel needs as many threads as the
     frontier has vertices, but in this version any grid works. The printed kernel also needs the host to clear

@@ -10,7 +10,7 @@ from bfsbench.variants.level_queues import LevelQueueVariant
 
 
 class PushPrivate(LevelQueueVariant):
-    """The push kernel with privatised frontiers of the book PMPP.
+    """The push kernel with privatised frontiers from the book PMPP.
 
     The printed kernel has an error. Every thread that finds the private frontier full sets its length to the
     capacity, while other threads increment the length. A thread may then get a place that is already taken,

@@ -1,4 +1,4 @@
-"""Declares a breadth-first search by matrix-vector products."""
+"""Declares a breadth-first search that computes a matrix-vector product in each level."""
 
 from typing import Any, ClassVar
 

@@ -122,7 +122,7 @@ the configurations that vary most."""
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence about one configuration that was measured on two sides, A and B.
+    """The evidence about one configuration that has times on both sides of a comparison, A and B.
 
     ``runs`` has the number of rows on side A and on side B. Each row comes from a separate process.
     """
@@ -170,8 +170,8 @@ def run_to_run_noise(points: Sequence[Evidence], most: float = MOST_NOISE) -> fl
 
 
 def p_value(point: Evidence, noise: float, threshold: float) -> float:
-    """Returns the two-sided p-value of a difference: the probability of a difference this large if the true
-    ratio lies between 1 / (1 + ``threshold``) and 1 + ``threshold``.
+    """Returns the two-sided p-value of a difference: the probability of a difference at least this large if
+    the true ratio lies between 1 / (1 + ``threshold``) and 1 + ``threshold``.
 
     The logarithm of the ratio is assumed to be normally distributed.
     """
@@ -193,7 +193,7 @@ def runs_that_tell(point: Evidence, noise: float, threshold: float, p_needed: fl
     """Returns how many runs per side are likely to decide an undecided comparison of one configuration,
     including the runs taken so far.
 
-    The number assumes equally many repeats in each run, and that the true ratio is the middle of the
+    The number assumes that each run has equally many repeats, and that the true ratio is the middle of the
     confidence interval. ``p_needed`` is the p-value that a verdict of slower or faster needs. Returns None if
     more than MOST_RUNS would be needed, because the ratio is close to the threshold.
     """

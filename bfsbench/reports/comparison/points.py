@@ -1,8 +1,8 @@
 """Compares two sets of result rows, called sides, and computes the verdict on each point.
 
 A point is one measured configuration: graph, source, variant, backend, grid, block and knobs. Only points
-that both sides have are compared. A side is the rows of a file, of a folder, of a revision in git, of a
-commit, or of a search.
+that both sides have are compared. A side consists of the rows of a file, of a folder, of a revision in git,
+of a commit, or of a search.
 """
 
 from __future__ import annotations
@@ -390,10 +390,9 @@ def _of_latest_code(rows: list[Row]) -> list[Row]:
 
 
 def _is_same_code(first: list[Row], second: list[Row]) -> bool:
-    """Returns whether all rows of two lists measured identical code, by the hash in each row.
-
-    For a row without a hash, its commit is compared instead. If that commit is unknown or had uncommitted
-    changes, the result is False.
+    """Returns whether all rows of two lists measured identical code. The rows' hashes of the code are
+    compared. For a row without a hash, its commit is compared instead. If this commit is unknown or had
+    uncommitted changes, the result is False.
     """
     codes = {row["code"] or _clean_commit(row) for row in (*first, *second)}
     return len(codes) == 1 and "" not in codes

@@ -166,9 +166,9 @@ def _notes(found: Comparison) -> Iterator[str]:
 
 
 def _over_graphs(found: Comparison) -> Iterator[str]:
-    """Yields a line with the geometric mean of the graphs' ratios and its confidence interval. The interval
-    is computed from the ratios' logarithms by Student's t-distribution. Yields nothing for fewer than three
-    graphs.
+    """Yields a line with the geometric mean of the ratios B / A over all graphs, and with its confidence
+    interval. The interval follows from the logarithms of the ratios and Student's t-distribution. Yields
+    nothing for fewer than three graphs.
     """
     points: dict[str, list[float]] = {}
     for point in found.points:

@@ -1,6 +1,6 @@
 """Draws pictures with one line per search and one panel per graph.
 
-The pictures show best times, speed-ups, the contribution of each part of a search, and the spread of the
+The pictures show best times, speed-ups, the contribution of each feature of a search, and the spread of the
 samples. The pictures of best times follow Fig. 7 in Springer's paper on breadth-first search with CUDA, but
 show times relative to the best time. The pictures of contributions follow Fig. 14 in the BFS-4K paper.
 """

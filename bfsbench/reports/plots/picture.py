@@ -1,4 +1,4 @@
-"""Provides the class of pictures, the style that all pictures share, and functions that write pictures to
+"""Provides the class ``Picture``, the style that all pictures share, and functions that write pictures to
 files.
 
 If there are many pictures, several processes encode their files.
@@ -271,8 +271,8 @@ def lined_pictures(
     below: float = 0.0,
     part: str = "",
 ) -> Iterator[tuple[Picture, pd.DataFrame]]:
-    """Yields pictures that fit a screen, each with the rows that it shows. A picture has one panel per graph,
-    with one line per label from top to bottom.
+    """Yields pictures that fit on a screen, each with the rows that it shows. A picture has one panel per
+    graph, with one line per label from top to bottom.
 
     ``rows`` have the columns ``title`` (of the graph) and ``label`` (of the line). ``labels`` are in the
     order of the lines. Labels without rows are left out. ``graphs`` are the titles of the graphs to show. By

@@ -89,7 +89,7 @@ class ManySources(Problem):
         return Run(variant.poison, reset, solve, variant.measures, check)
 
     def check(self, found: Measures, finds: Collection[str]) -> None:
-        """Check the results ``found`` for all sources. ``finds`` names the fields that the variant fills.
+        """Check the results ``found`` for all sources. ``finds`` names the fields that the variant computes.
         Raises WrongMeasuresError, which names a source, if a result is wrong."""
         if len(found) != len(self.sources):
             raise WrongMeasuresError(f"{len(found)} sources have measures, not {len(self.sources)}")
