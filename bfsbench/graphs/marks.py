@@ -36,7 +36,8 @@ class Marks:
 
     @property
     def suffix(self) -> str:
-        """Returns the marks as text to append to a name. The result is empty if there are no marks."""
+        """Returns the marks ``shrink`` and ``stands_for`` as text to append to a graph's name. The text is
+        empty if there are no marks."""
         shrink = f":shrink={self.shrink:g}" if self.shrink < 1 else ""
         return shrink + (f":stands_for={self.stands_for}" if self.stands_for else "")
 

@@ -67,10 +67,10 @@ def best_times(results: Results, levels: pd.DataFrame | None = None, *, brief: b
     """Returns up to three tables of the best times for each family of problems: times with warm caches, times
     with cold caches, and emulated kernels. Tables without rows are left out.
 
-    If level profiles are given in ``levels``, the tables also have columns of sums over the steps of a run.
-    If ``brief`` is true, the text layout shows only times, rates and ratios to the best time. The command
-    ``run`` prints this brief layout at the end of a sweep. The text layout never shows emulated times. For
-    emulated kernels it shows counts, and times recorded on the project's own GPU.
+    If level profiles are given in ``levels``, the tables also have columns with sums over the levels (steps)
+    of a run. If ``brief`` is true, the text layout shows only times, rates and ratios to the best time. The
+    command ``run`` prints this brief layout at the end of a sweep. The text layout never shows emulated
+    times. For emulated kernels it shows counts, and times recorded on the project's own GPU.
     """
     tables = []
     for kind in results.kinds:
@@ -134,8 +134,8 @@ _POINT = ("graph", "variant", "backend", *SHAPE)
 
 
 def _totals(steps: pd.DataFrame, names: list[str]) -> pd.DataFrame:
-    """Adds up the values of all steps of a run, for each column in ``names``. Returns one row per
-    configuration, with the median of these sums over the sources.
+    """Adds up the values of all steps (such as levels) of a run, for each column in ``names``. Returns one
+    row per configuration, with the median of these sums over the sources.
 
     The sum of a run is NaN if a step of the run has no number.
     """
@@ -294,7 +294,7 @@ _IN_BRIEF = "Of each graph the fastest search is drawn; --table heatmap draws al
 def heat_maps(results: Results, *, brief: bool = False) -> list[Table]:
     """Returns up to three tables of times by grid and block for each family of problems: with warm caches,
     with cold caches, and of emulated kernels. Each table has one row per variant, graph, grid and block.
-    Tables without rows are left out, but if there are no rows at all, one empty table is returned.
+    Tables without rows are left out. If no table has rows, one empty table is returned.
 
     The text layout shows the times as matrices of grid by block. If ``brief`` is true, it shows only the
     fastest variant of each graph.

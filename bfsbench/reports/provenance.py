@@ -209,8 +209,8 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def origin_numbers(rows: pd.DataFrame) -> pd.Series[int]:
-    """Returns the number of each row's origin, as in the table that ``origins`` makes. The first origin has
-    the number 1."""
+    """Returns a number for each row: the number of its origin (device, host, software and commit) in the
+    table that ``origins`` makes. The first origin has the number 1."""
     found = compact(rows[list(_ORIGIN)], _ORIGIN).groupby(list(_ORIGIN), sort=False, observed=True)
     return found.ngroup() + 1
 
@@ -302,9 +302,9 @@ def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
     rows. Otherwise returns an empty text. ``here`` has the rows of this table, and ``earlier`` the rows of
     each earlier table.
 
-    For each file of the earlier tables, the note says in which respects its rows differ, such as "8 sources
-    instead of 1". If there are more than ``_MOST_NAMED`` files, the note only counts them, and names the
-    respects.
+    For each file of the earlier tables, the note says how its rows differ, such as "8 sources instead of 1".
+    If there are more than ``_MOST_NAMED`` files, the note gives only their number and the properties that
+    differ.
     """
     found: dict[str, dict[str, tuple[set[int], set[int]]]] = {}
     rows_here = _rows_of_places(here)

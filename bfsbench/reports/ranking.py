@@ -91,7 +91,7 @@ def rankings(results: Results) -> list[Table]:
     - ``times_best``: the geometric mean of its time divided by the best time of the graph;
     - ``times_first``: the geometric mean of its time divided by the time of the first search in the table;
     - ``best_percent``: the percentage of graphs on which it is the fastest;
-    - ``worst_times_best``: its largest ratio to the best time of a graph, and ``worst_graph``, that graph;
+    - ``worst_times_best``: its largest ratio to the best time of a graph; ``worst_graph`` is this graph;
     - ``failed_graphs``: the number of graphs on which it ran but lacks times.
     """
     measured = [kind for kind in results.kinds if not kind.emulated]

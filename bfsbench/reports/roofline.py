@@ -65,7 +65,7 @@ _DTYPES = {name: "int64" if name in _WHOLE else "float64" for name in COLUMNS if
 
 @dataclass(frozen=True)
 class Work:
-    """The work of one search, over all levels."""
+    """The work of one search over all its levels: numbers of edges, launches and barriers."""
 
     edges: float | None
     """Number of adjacency entries read, or None if it is unknown."""
@@ -161,8 +161,8 @@ def floors(variant: type[KernelVariant], work: Work, row: Row, ceilings: Ceiling
 
 
 def held_against(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -> pd.DataFrame:
-    """Compares searches with the device's ceilings. Returns one row for each graph, source and variant, for
-    its fastest search.
+    """Compares searches with the ceilings (measured limits) of their device. Returns one row for each graph,
+    source and variant, for its fastest search.
 
     ``rows`` are result rows from ``read_results``, and ``levels`` are level profiles from ``read_levels``.
     Only rows of kernels on a real device are used. Raises InputError if rows were measured on another device
@@ -230,8 +230,8 @@ def _line(variant: type[KernelVariant], work: Work, row: Row, ceilings: Ceilings
 
 
 def roofline(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -> Table:
-    """Returns a table that compares the time of each search with the lower bounds from the ceilings of its
-    device. ``held_against`` documents the columns.
+    """Returns a table that compares the time of each search with the lower bounds that follow from the
+    ceilings (measured limits) of its device. ``held_against`` documents the columns.
 
     The text layout has one table per graph and source, with the highest share of a ceiling first.
     """

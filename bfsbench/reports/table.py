@@ -334,7 +334,7 @@ def header(column: str) -> str:
 @cache
 def _headings() -> dict[str, str]:
     """Returns the headings of the columns that families of problems define, such as rates and sums over the
-    steps of a run."""
+    levels of a run."""
     families = look().families.values()
     figures = (figure for family in families for figure in family.figures)
     totals = {column.name: column.total for family in families for column in family.profile if column.total}

@@ -352,7 +352,8 @@ def parts_of(most_vertices: int, hops: int) -> Callable[[DeviceGraph], GraphPart
 
 
 class _Packing:
-    """Finds the ghosts of all parts, and packs the rows of the parts, on the device (``pack_parts.cu``)."""
+    """Finds the ghosts of all parts (the vertices around them) and packs the rows of the parts. Both run on
+    the device (``pack_parts.cu``)."""
 
     def __init__(self, graph: DeviceGraph, cells: Cells) -> None:
         self.graph, self.device, self.cells = graph, graph.device, cells
@@ -388,8 +389,8 @@ class _Packing:
         launch(min(self.number, kernel.resident_blocks(block, self.shared)))
 
     def _ghosts(self, hops: int, long_quads: Buffer | None = None) -> npt.NDArray[np.int64]:
-        """Returns the number of ghosts that each part has within each distance of 0 to ``hops`` arcs,
-        int64[N, hops + 1].
+        """Returns the number of ghosts (vertices of other parts) that each part has within each distance of 0
+        to ``hops`` arcs, int64[N, hops + 1].
 
         Rows are stored in groups of four neighbours. If ``long_quads``, int32[N], is given, it receives for
         each part the number of additional groups that long rows need.
@@ -409,8 +410,8 @@ class _Packing:
         return table
 
     def parts(self, hops: int, started: float) -> GraphParts:
-        """Pack all parts with their ghosts. Returns the parts. Raises LaunchError if a part with its ghosts
-        does not fit into shared memory.
+        """Pack all parts, each with its ghosts (the vertices around it). Returns the parts. Raises
+        LaunchError if a part with its ghosts does not fit into shared memory.
 
         ``hops`` is the largest distance, in arcs, between a part and its ghosts. If it is 0, the function
         chooses the distance. ``started`` is the time at which the preparation began.
@@ -457,8 +458,8 @@ class _Packing:
     def _chosen(
         self, hops: int, reach: npt.NDArray[np.int64]
     ) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Choose the largest distance, in arcs, between a part and its ghosts. It is at most ``hops``, unless
-        ``hops`` is 0.
+        """Choose the largest distance, in arcs, between a part and its ghosts (vertices of other parts). It
+        is at most ``hops``, unless ``hops`` is 0.
 
         Returns the distance, the number of ghosts of each part, and the number of local ids of each part. A
         part has a local id for each of its own vertices, for each ghost, and for each additional group of

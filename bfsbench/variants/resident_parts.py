@@ -112,7 +112,7 @@ class ResidentParts(OneLaunchVariant):
 
     def prepare(self) -> None:
         """Make the parts of the graph, allocate memory and bind the kernel. Raises LaunchError if a part with
-        its ghosts does not fit into a block's shared memory."""
+        its ghosts (the vertices around it) does not fit into a block's shared memory."""
         parts = self.graph.once(parts_of(int(self.knob["PART_VERTICES"]), int(self.knob["LEVELS"])))
         self.preprocess_ms = parts.milliseconds
         layout, shared = self._layout(parts)

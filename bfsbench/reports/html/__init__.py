@@ -265,7 +265,7 @@ def _cells(
 
     A cell holds the best configuration, or a text that says why there is no time. ``timed`` has the best
     configuration of each cell with a time. ``compared`` has the configurations whose times may be compared,
-    with their ratios to the best time of the graph. In all other cells, ``ratio`` is None.
+    with their ratios to the best time of the graph. In all other cells with a time, ``ratio`` is None.
     """
     import pandas as pd
 
