@@ -34,10 +34,9 @@ class SourceText:
     """A source file as three texts of equal length, in which a position always means the same place in the
     file.
 
-    ``code`` has blanks instead of comments and of text that ``#if 0`` leaves out. ``mask`` also has blanks
-    instead of literals, so that it can be searched. ``statements`` also has blanks instead of preprocessor
-    directives. All three texts keep the line breaks. The constructor raises ToolchainError if the file cannot
-    be read.
+    In ``code``, blanks replace comments and text that ``#if 0`` leaves out. In ``mask``, blanks also replace
+    literals, so that it can be searched. In ``statements``, blanks also replace preprocessor directives. All
+    three texts keep the line breaks. The constructor raises ToolchainError if the file cannot be read.
     """
 
     def __init__(self, path: Path, text: str | None = None) -> None:

@@ -455,8 +455,8 @@ class KernelProgram(Variant):
         """Returns the paths of the variant's ``.cu`` files.
 
         A file ``NAME.cu`` lies beside the module that declares the variant, or in a folder ``NAME`` beside
-        it, or anywhere in ``cuda_src``. If it is in none of these places, the result has the path beside the
-        module, where no file exists.
+        it, or anywhere in ``cuda_src``. If the file is in none of these places, the path beside the module is
+        returned, although no file exists there.
         """
         beside = Path(sys.modules[cls.__module__].__file__ or "").parent
         found = []

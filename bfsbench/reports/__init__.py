@@ -75,9 +75,10 @@ def tables(
 ) -> list[Table]:
     """Returns the tables with these ``names``, made from result rows and from level profiles.
 
-    If ``names`` is None, the result has all tables except the levels, the matrix and the history, and the
-    ranking only if there are several graphs. In this case, heat maps show only the fastest search on each
-    graph. They do not show emulated kernels, because emulated times say nothing about grid and block.
+    If ``names`` is None, the result contains all tables except the levels, the matrix and the history. It
+    contains the ranking only if there are several graphs. In this case, heat maps show only the fastest
+    search on each graph. They do not show emulated kernels, because emulated times say nothing about grid and
+    block.
     """
     rows = as_read(rows)
     results = Results.of(rows)

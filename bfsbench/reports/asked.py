@@ -88,9 +88,9 @@ def picture_file(
     """Draws pictures of the given ``kinds``, by default bars, and writes them to ``path``. Returns the paths
     of the files.
 
-    If there are several pictures, the name of each file also contains the picture's name. ``layout`` has the
-    arguments ``width`` and ``titled`` of :func:`bfsbench.reports.plots.draw`. Raises NothingToDrawError if
-    the rows have no data for one of the kinds. Raises UsageError if a file cannot be written.
+    If there are several pictures, the name of each file also contains the picture's name. ``layout`` gives
+    the arguments ``width`` and ``titled`` of :func:`bfsbench.reports.plots.draw`. Raises NothingToDrawError
+    if the rows have no data for one of the kinds. Raises UsageError if a file cannot be written.
     """
     from bfsbench.reports.plots import draw, one_page, saved
     from bfsbench.support.machine import usable_cores

@@ -1,7 +1,7 @@
 """Makes tables of the best times.
 
-One table has the best time of every variant on every graph, with the configuration that gave it. Another
-table has the times over grid and block for every variant and graph, like Fig. 8 in Springer's paper on
+One table shows the best time of every variant on every graph, with the configuration that gave it. Another
+table shows the times over grid and block for every variant and graph, like Fig. 8 in Springer's paper on
 breadth-first search with CUDA.
 """
 
@@ -254,8 +254,8 @@ def recorded(kind: Kind) -> tuple[dict[Hashable, float], str]:
     """Returns the best times in ms that searches took on the project's own GPU, by graph checksum and
     variant. Also returns a note on the origin of these times.
 
-    ``kind`` has the rows of the table that will show these times. Times on a graph are returned only if the
-    project's GPU searched the graph from the sources in these rows. No times are returned if any of these
+    ``kind`` contains the rows of the table that will show these times. Times on a graph are returned only if
+    the project's GPU searched the graph from the sources in these rows. No times are returned if any of these
     rows was measured on the project's model of GPU.
     """
     rows = _rows()

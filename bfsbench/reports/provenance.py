@@ -191,7 +191,7 @@ def warnings(rows: pd.DataFrame) -> list[str]:
 
 
 def _about_samples(rows: pd.DataFrame) -> list[str]:
-    """Returns one line for each kind of warning in the column ``warnings``. A line has the number of rows
+    """Returns one line for each kind of warning in the column ``warnings``. A line gives the number of rows
     with this kind of warning, and the text of the first warning.
     """
     found: dict[str, list[str]] = {}
@@ -278,7 +278,7 @@ def facts_of(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Returns the columns ``_FACTS`` of all result rows from which one table is made. Adds the column
     ``device``, which names a GPU or a CPU. Equal rows are returned once.
 
-    ``commit`` has the first 7 characters of the commit, and ``taken_at`` has the day.
+    ``commit`` is cut to the first 7 characters of the commit, and ``taken_at`` to the day.
     """
     import pandas as pd
 
@@ -299,8 +299,8 @@ block and the knob values."""
 
 def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
     """Returns a note if an earlier table shows a search of this table on the same graph from different result
-    rows. Otherwise returns an empty text. ``here`` has the rows of this table, and ``earlier`` the rows of
-    each earlier table.
+    rows. Otherwise returns an empty text. ``here`` contains the rows of this table, and ``earlier`` contains
+    the rows of each earlier table.
 
     For each file of the earlier tables, the note says how its rows differ, such as "8 sources instead of 1".
     If there are more than ``_MOST_NAMED`` files, the note gives only their number and the properties that
@@ -420,9 +420,9 @@ def origins_of(rows: pd.DataFrame) -> str:
     devices. Returns "" if all rows of each file were measured at one commit on one day. ``rows`` comes from
     ``facts_of``.
 
-    A line has the graphs whose searches have one origin. If the searches on a graph have several origins,
-    each line names its searches. The line with the most searches says "the others" instead of their names,
-    unless one of these searches has another origin, too.
+    A line lists the graphs all of whose searches have one origin. If the searches on a graph have several
+    origins, each line names its searches. The line with the most searches says "the others" instead of their
+    names, unless one of these searches has another origin, too.
     """
     if len(rows[_ORIGINS].drop_duplicates()) == rows["file"].nunique():
         return ""

@@ -162,8 +162,8 @@ def _matrix(kind: Kind) -> Table:
 def _lines_of_matrix(
     wide: pd.DataFrame, found: pd.DataFrame, kind: Kind, graphs: pd.Series[int]
 ) -> Iterator[tuple[Cell, ...]]:
-    """Yields the lines of a matrix for people. ``wide`` is the matrix. ``found`` has its times, and
-    ``graphs`` has the number of graphs of each search.
+    """Yields the lines of a matrix for people. ``wide`` is the matrix. ``found`` contains its times, and
+    ``graphs`` gives the number of graphs of each search.
 
     A mark beside a number shows that this project changed the search. Beside each mean stands the number of
     graphs, if this number is not the same for all searches. A cell without a time says whether the search

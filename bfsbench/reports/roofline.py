@@ -205,8 +205,8 @@ def held_against(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -
 
 
 def _profiles(levels: pd.DataFrame) -> dict[tuple[object, ...], pd.DataFrame]:
-    """Returns a dictionary with one level profile per search. A key has the search's values in the columns
-    ``_SEARCH``.
+    """Returns a dictionary with one level profile per search. A key consists of the search's values in the
+    columns ``_SEARCH``.
 
     If a search was profiled with several grids and blocks, its first profile is used.
     """

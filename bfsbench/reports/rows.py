@@ -490,8 +490,8 @@ def counting_sources(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _comparisons(sets: Iterable[Set[float]], sources: Set[float]) -> tuple[int, int]:
-    """Returns how many comparisons the set ``sources`` allows, and the number of its elements. ``sets`` has
-    the sources of each search.
+    """Returns how many comparisons the set ``sources`` allows, and the number of its elements. ``sets``
+    contains one set per search: the sources from which it was run.
 
     A search can be compared if it was run from all of ``sources``. The number of comparisons is the number of
     sources times the number of comparable searches minus one.

@@ -1,5 +1,5 @@
-"""Defines the tables that commands print. A table has data for programs, and may have other layouts of its
-data for people.
+"""Defines the tables that commands print. A table contains its data in a form for programs, and may also
+contain other layouts for people.
 
 Tables are written as text, Markdown, LaTeX, CSV or JSON. In text, long cells are wrapped. If a table is too
 wide, its last columns are printed below its first columns.
@@ -83,7 +83,7 @@ class Table:
     ) -> Table:
         """Returns a table with the columns and rows of a data frame. NaN and infinity become None.
 
-        ``captioned`` has notes for LaTeX captions. They are shown before ``notes``.
+        ``captioned`` contains notes for LaTeX captions. They are shown before ``notes``.
         """
         captioned = tuple(captioned)
         finite = frame.replace([math.inf, -math.inf], math.nan).astype(object)
@@ -207,7 +207,7 @@ def _fitted(widths: Sequence[int], least: Sequence[int], width: int) -> list[int
     """Reduces the widest columns until all columns fit into ``width``, or until no column can be reduced
     further. Returns the widths.
 
-    ``least`` has the smallest width of each column.
+    ``least`` gives the smallest width of each column.
     """
     fitted = list(widths)
     while _total(fitted) > width:

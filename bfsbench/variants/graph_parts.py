@@ -194,8 +194,8 @@ class Growing:
         """Cut the grown parts to at most ``most`` vertices, and give each vertex a place, which is its number
         in the order of the parts. Returns the cut parts.
 
-        ``sizes`` has the number of vertices of each grown part. Its last element counts the vertices that no
-        seed reaches. These vertices form smaller parts, at the end.
+        ``sizes`` contains the number of vertices of each grown part. Its last element counts the vertices
+        that no seed reaches. These vertices form smaller parts, at the end.
         """
         most = np.full(len(sizes), self.most)
         most[-1] = self.rest

@@ -33,7 +33,7 @@ class LevelQueueVariant(KernelVariant):
     one launch.
 
     The kernel's parameters include ``const int *queue, int *next_queue, int *sizes``. The kernel's last
-    parameter is ``int level``. ``sizes`` has the length of the queue of level L at index L modulo 3. The
+    parameter is ``int level``. ``sizes`` contains the length of the queue of level L at index L modulo 3. The
     launch for level L reads the length for L, increases the length for L + 1, and clears the length for L +
     2. So the host clears nothing between levels, and reads ``sizes`` once after each level.
     """

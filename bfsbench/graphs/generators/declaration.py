@@ -234,7 +234,7 @@ def format_spec(generator: Generator, parameters: Parameters) -> str:
 
 
 def _text(value: Value) -> str:
-    """Returns a parameter's value as the shortest text that reads back as an equal value."""
+    """Returns a parameter's value as the shortest text that converts back to an equal value."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 

@@ -77,7 +77,7 @@ _SPREAD = {"q1": "Q1", "median": "median", "q3": "Q3"}
 
 @dataclass(frozen=True)
 class Paths:
-    """Paths that a variant has found, and the time in ms to find them. ``links`` has the parent of each
+    """Paths that a variant has found, and the time in ms to find them. ``links`` contains the parent of each
     vertex, int32[V], or the next hops of all pairs of vertices, int32[V, V]."""
 
     links: npt.NDArray[np.int32]
@@ -190,10 +190,10 @@ class Family(ABC):
     def path(self, links: npt.NDArray[np.int32] | None, source: int, target: int) -> Ids:
         """Returns the vertices of a path from ``source`` to ``target``, including both ends.
 
-        ``links`` has parents or next hops, as in the class ``Paths``. If ``links`` has parents, ``source`` is
-        ignored, because parents always lead to the source of their search. Raises NoPathError if there is no
-        path. Raises UsageError if the family has no paths, if ``links`` is None or does not lead to the other
-        end, or if an end is not a vertex.
+        ``links`` contains parents or next hops, as in the class ``Paths``. If it contains parents, ``source``
+        is ignored, because parents always lead to the source of their search. Raises NoPathError if there is
+        no path. Raises UsageError if the family has no paths, if ``links`` is None or does not lead to the
+        other end, or if an end is not a vertex.
         """
         raise UsageError(f"{self.title} have no paths")
 

@@ -124,7 +124,7 @@ the configurations that vary most."""
 class Evidence:
     """The evidence about one configuration that has times on both sides of a comparison, A and B.
 
-    ``runs`` has the number of rows on side A and on side B. Each row comes from a separate process.
+    ``runs`` gives the number of rows on side A and on side B. Each row comes from a separate process.
     """
 
     ratio: LogRatio

@@ -432,7 +432,7 @@ def _compared(
     """Returns one configuration's verdict, times and ratio.
 
     ``enough`` is the largest p-value that suffices for a verdict of slower or faster. ``num_points`` is the
-    number of configurations with times on both sides. ``noises`` has the run-to-run noise of each backend.
+    number of configurations with times on both sides. ``noises`` gives the run-to-run noise of each backend.
     """
     first, second, evidence, noise = pair.first, pair.second, pair.evidence, noises[pair.backend]
     times = min(first, default=None), min(second, default=None)
@@ -511,7 +511,7 @@ def _differences(pairs: Sequence[tuple[list[Row], list[Row]]], facts: Facts) -> 
     """Returns one line for each property, such as ``driver``, that differs between the rows of a
     configuration.
 
-    Each element of ``pairs`` has the rows of one configuration from the two sides. ``facts`` returns the
+    Each element of ``pairs`` contains the rows of one configuration from the two sides. ``facts`` returns the
     properties of a row. A line says in how many configurations the rows differ in the property, and lists the
     property's values.
     """

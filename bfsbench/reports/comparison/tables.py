@@ -104,8 +104,8 @@ _GRAPH, _VARIANT = AXES.index("graph"), AXES.index("variant")
 
 
 def summary(found: Comparison) -> Table:
-    """Returns a table with one line per variant and graph. A line has the number of configurations with each
-    verdict, and the geometric mean of the ratios of B's times to A's times."""
+    """Returns a table with one line per variant and graph. A line shows the number of configurations with
+    each verdict, and the geometric mean of the ratios of B's times to A's times."""
     groups: dict[tuple[str, str], list[Compared]] = {}
     for point in found.points:
         groups.setdefault((point.axes[_GRAPH], point.axes[_VARIANT]), []).append(point)

@@ -263,9 +263,10 @@ def _cells(
 ) -> dict[tuple[str, str], SearchCell]:
     """Returns the cells of the page's matrix, by the graph's title and the search's label.
 
-    A cell holds the best configuration, or a text that says why there is no time. ``timed`` has the best
-    configuration of each cell with a time. ``compared`` has the configurations whose times may be compared,
-    with their ratios to the best time of the graph. In all other cells with a time, ``ratio`` is None.
+    A cell holds the best configuration, or a text that says why there is no time. ``timed`` contains the best
+    configuration of each cell with a time. ``compared`` contains the configurations whose times may be
+    compared, with their ratios to the best time of the graph. In all other cells with a time, ``ratio`` is
+    None.
     """
     import pandas as pd
 

@@ -223,9 +223,9 @@ def _others(knob: str, settings: Mapping[str, str]) -> tuple[tuple[str, str], ..
 
 
 def _launches(times: pd.DataFrame) -> Iterator[tuple[str, pd.Series[str]]]:
-    """Yields two pairs of a label and the values of a launch parameter, one value per row. The first pair has
-    the grids of graphs on which only the grid varied. The second pair has the blocks of graphs on which only
-    the block varied."""
+    """Yields two pairs of a label and the values of a launch parameter, one value per row. The first pair
+    gives the grids, for graphs on which only the grid varied. The second pair gives the blocks, for graphs on
+    which only the block varied."""
     kernels = times[times["backend"] != "host"]
     several = kernels.groupby("title")[["grid", "block"]].transform("nunique") > 1
     shown = {"grid": kernels["grid"], "block": kernels["block"].map("{:g}".format)}

@@ -45,8 +45,8 @@ def reference_distances(graph: Graph, rows: npt.NDArray[np.int64]) -> Matrix:
     """Returns the distances from the vertices in ``rows`` to all vertices, as SciPy computes them,
     int32[len(rows), V].
 
-    A distance is INFINITY if there is no path. SciPy uses Dijkstra's algorithm. If ``rows`` has all vertices,
-    SciPy may choose the Floyd-Warshall algorithm instead, depending on the density of the graph.
+    A distance is INFINITY if there is no path. SciPy uses Dijkstra's algorithm. If ``rows`` contains all
+    vertices, SciPy may choose the Floyd-Warshall algorithm instead, depending on the density of the graph.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra, shortest_path

@@ -67,7 +67,7 @@ class LevelSizes:
 
     def _sums(self, of_vertices: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Returns the sum of ``of_vertices`` over the vertices at each level, int64[depth + 1].
-        ``of_vertices`` has a number for each vertex."""
+        ``of_vertices`` contains one number per vertex."""
         reached = self._levels >= 0
         at, weights = self._levels[reached], of_vertices[reached]
         return np.bincount(at, weights=weights, minlength=self.depth + 1).astype(np.int64)
@@ -136,8 +136,8 @@ def _costs(
     records: npt.NDArray[np.void],
     layers: tuple[str, ...],
 ) -> list[LevelCost]:
-    """Returns the cost of each level. ``launches`` has, for each launch, its first level, its kernel and the
-    event at its end.
+    """Returns the cost of each level. ``launches`` contains, for each launch, its first level, its kernel and
+    the event at its end.
 
     If a launch ran several levels, ``records`` says when each level began. The last level of the launch gets
     the rest of the launch's time, which includes the time before the first level.
@@ -178,8 +178,8 @@ def profiled(
     """Run an unprepared search and check the result. Returns its level profile: one row per level, with the
     profile columns of the family.
 
-    ``counters`` has the event counts of each level, as ``count_levels`` returns them. Raises WrongLevelsError
-    if the levels are wrong, and DeviceError if the device fails.
+    ``counters`` contains the event counts of each level, as ``count_levels`` returns them. Raises
+    WrongLevelsError if the levels are wrong, and DeviceError if the device fails.
     """
     rows = level_rows(search, profile(search, source, reference), reference)
     for row in rows:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Closeness(Family):
     """The family of searches from many sources: from all vertices, or from ``--sources S`` random vertices.
 
-    Closeness centralities and diameters follow from the distances. The result column ``source`` has the
+    Closeness centralities and diameters follow from the distances. The result column ``source`` contains the
     number of random sources. The column is empty if every vertex is a source.
     """
 

@@ -59,8 +59,8 @@ def single_search(graph: Graph, source: int) -> tuple[tuple[int, int, float, int
 class ManySources(Problem):
     """The problem of searching from ``sources``: every vertex of a graph, or ``number`` random vertices.
 
-    Reference results are computed for some of the sources. ``checked`` has the positions of these sources in
-    ``sources``, and ``expected`` has their reference results.
+    Reference results are computed for some of the sources. ``checked`` contains the positions of these
+    sources in ``sources``, and ``expected`` contains their reference results.
     """
 
     sources: Ids
