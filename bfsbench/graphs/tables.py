@@ -1,5 +1,5 @@
 """Reads tables of edges through libraries: text through pandas, and other files through SciPy, NumPy, Arrow
-and NetworkX. The separator and the columns of a text file are found from its first lines."""
+and NetworkX. The separator and the columns of a text file are derived from its first lines."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Dialect:
 
 
 def dialect_of(lines: Sequence[str], words: bool = False) -> Dialect:
-    """Returns the syntax of an edge list, found from its first two lines that are not comments.
+    """Returns the syntax of an edge list, derived from its first two lines that are not comments.
 
     If vertices are words (``words``), the first line counts as headings only if it names known columns.
     """
@@ -360,8 +360,8 @@ def gml_orientation(path: Path) -> Orientation:
 
 
 def _imported(path: Path, module: str, extra: str) -> Any:
-    """Import ``module``. Returns its top-level package. If it is not installed, raises UsageError with the
-    ``extra`` of bfsbench that installs it."""
+    """Import ``module``. Returns its top-level package. If it is not installed, raises UsageError, which
+    names the ``extra`` of bfsbench that installs it."""
     library = module.partition(".")[0]
     try:
         importlib.import_module(module)

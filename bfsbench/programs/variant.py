@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Traffic:
     """The bytes that an algorithm must move through global memory. The roofline model computes a lower bound
-    of the time from them.
+    on the time from these bytes.
 
     Ids, levels and offsets count as 4 bytes. Additional traffic from races, such as duplicates, does not
     count.

@@ -24,8 +24,8 @@ _SMALL_BLOCK, _LARGE_BLOCK = 256, 1024
 
 @dataclass(frozen=True)
 class LikelyParents:
-    """The in-neighbours of each vertex on the device, roughly sorted from high to low out-degree, and the
-    first in-neighbour of each vertex."""
+    """A device array that contains the in-neighbours of each vertex, roughly sorted from high to low
+    out-degree. At its end, it repeats the first in-neighbour of each vertex."""
 
     row_indices: Buffer
     """int32: the E ids of CSC, and then V likely parents, which begin at the next multiple of 32. Each row of

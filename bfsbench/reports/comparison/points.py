@@ -105,8 +105,8 @@ def _checked(name: str, rows: list[Row]) -> list[Row]:
 
 
 def _text(value: object) -> str:
-    """Returns a cell as the text that result files have: whole numbers have no decimal point, and semicolons
-    separate samples."""
+    """Returns a cell as the text that a result file would contain: whole numbers have no decimal point, and
+    semicolons separate samples."""
     if isinstance(value, list):
         return ";".join(map(str, value))
     if isinstance(value, str):

@@ -388,7 +388,7 @@ def _in_words(note: str, table: Table) -> str:
 
 
 def _named(table: Table) -> list[tuple[Cell, ...]]:
-    """Returns the table's rows, with the aliases of each variant after its name."""
+    """Returns the table's rows, with each variant's name followed by its aliases."""
     if "variant" not in table.columns:
         return table.rows
     place = table.columns.index("variant")

@@ -1,4 +1,4 @@
-"""Draws pictures with one line per search and one panel per graph.
+"""Draws pictures with one panel per graph, in which each search has a horizontal line or bar.
 
 The pictures show best times, speed-ups, the contribution of each feature of a search, and the spread of the
 samples. The pictures of best times follow Fig. 7 in Springer's paper on breadth-first search with CUDA, but

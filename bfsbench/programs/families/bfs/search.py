@@ -55,8 +55,8 @@ class SequentialSearch:
 
 
 def reference_levels(graph: Graph, source: int) -> Levels:
-    """Returns the level of each vertex, int32[V], by a sequential search from ``source``. All other searches
-    must give equal levels."""
+    """Returns the level of each vertex, int32[V], which a sequential search from ``source`` computes. All
+    other searches must give equal levels."""
     search = SequentialSearch(graph)
     search.levels.fill(UNREACHED)
     search.run(source)
