@@ -250,10 +250,9 @@ def user_file(variable: str, name: str) -> Path:
 
 
 def user_catalogue() -> Path:
-    """Returns the path of the user's own catalogue. This is ``BFSBENCH_DATASETS``, or else a file in the
-    configuration folder.
-
-    Raises UsageError if ``BFSBENCH_DATASETS`` names a file that does not exist.
+    """Returns the path of the user's own catalogue. This is the path in the environment variable
+    ``BFSBENCH_DATASETS``, or else a file in the configuration folder. Raises UsageError if the variable names
+    a file that does not exist.
     """
     path = user_file("BFSBENCH_DATASETS", "datasets.toml")
     if os.environ.get("BFSBENCH_DATASETS") and not path.exists():

@@ -211,8 +211,8 @@ def graph_of_csr(row_offsets: Offsets, column_indices: Ids, name: str, *, direct
 
 
 def require_offsets(row_offsets: npt.NDArray[np.integer[Any]], arcs: int) -> None:
-    """Check the row offsets of a graph with this number of arcs. Raises UsageError if they do not ascend from
-    0 to ``arcs``."""
+    """Check the row offsets of a graph that has ``arcs`` arcs. Raises UsageError if they do not ascend from 0
+    to ``arcs``."""
     ascend = len(row_offsets) > 0 and (row_offsets[1:] >= row_offsets[:-1]).all()
     if not ascend or row_offsets[0] != 0 or row_offsets[-1] != arcs:
         raise UsageError(f"row_offsets do not ascend from 0 to the {arcs:,} column_indices")

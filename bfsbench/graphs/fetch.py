@@ -51,7 +51,7 @@ class _InterruptedError(Exception):
 
 @dataclass(frozen=True)
 class Patience:
-    """Limits on retries and waiting for a bad connection. Times are in seconds."""
+    """Limits on retries and on waiting, for bad connections. Times are in seconds."""
 
     connect_timeout: float = 15.0
     read_timeout: float = 60.0

@@ -319,8 +319,8 @@ class FirstDownload(msgspec.Struct, frozen=True):
 
 
 def first_downloads_file() -> Path:
-    """Returns the path of the file with the checksums of first downloads: ``BFSBENCH_CHECKSUMS``, or a file
-    in the configuration folder."""
+    """Returns the path of the file with the checksums of first downloads. This is the path in the environment
+    variable ``BFSBENCH_CHECKSUMS``, or else a file in the configuration folder."""
     return user_file("BFSBENCH_CHECKSUMS", "checksums.json")
 
 

@@ -67,8 +67,8 @@ class HeaderLines:
     other lines are parsed later."""
 
     def __init__(self, source: Source, words: bool = False) -> None:
-        """Start at the first line that is not blank. If ``words``, vertices are words instead of numbers.
-        Raises InputError for HTML and XML."""
+        """Start reading at the first line that is not blank. If ``words``, vertices are words instead of
+        numbers. Raises InputError for HTML and XML."""
         self.label = source.label
         self.words = words
         self.number = 0

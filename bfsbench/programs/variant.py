@@ -296,8 +296,8 @@ class Variant(ABC):
 
     @classmethod
     def own_block(cls, knobs: Mapping[str, KnobValue]) -> int | None:
-        """Returns the number of threads per block if the knob values determine it. Returns None if it is
-        chosen by the user or bfsbench."""
+        """Returns the number of threads per block if the knob values determine it. Returns None if the user
+        or bfsbench chooses it."""
         return None
 
 

@@ -75,10 +75,9 @@ def tables(
 ) -> list[Table]:
     """Returns the tables with these ``names``, made from result rows and from level profiles.
 
-    If ``names`` is None, the result contains all tables except the levels, the matrix and the history. It
-    contains the ranking only if there are several graphs. In this case, heat maps show only the fastest
-    search on each graph. They do not show emulated kernels, because emulated times say nothing about grid and
-    block.
+    Without ``names``, the result contains all tables except the levels, the matrix and the history. The
+    ranking is also left out if there is only one graph. Without ``names``, heat maps show only the fastest
+    search on each graph, and no emulated kernels, because emulated times say nothing about grid and block.
     """
     rows = as_read(rows)
     results = Results.of(rows)

@@ -69,8 +69,8 @@ def report(
 
 
 def _base(name: str) -> str:
-    """Returns the key in TABLES for a table's name: ``best`` for ``best_emulated``. Raises UsageError for an
-    unknown name."""
+    """Returns the key in TABLES for a table's name, such as ``best`` for ``best_emulated``. Raises UsageError
+    for an unknown name."""
     for base in TABLES:
         if name == base or name.startswith(f"{base}_"):
             return base

@@ -127,7 +127,7 @@ def _methods(rows: pd.DataFrame, found: pd.DataFrame) -> Iterator[str]:
 
 
 def _left_out(rows: pd.DataFrame, found: pd.DataFrame) -> Iterator[str]:
-    """Yields one sentence for each reason to leave out searches of ``rows``, with the names of the
+    """Yields one sentence for each reason why searches in ``rows`` are left out, with the names of these
     searches."""
     names = rows["variant"].str.rsplit(_AT, n=1).str[0]
     missing = {*names} - {*found["variant"]}
@@ -152,7 +152,8 @@ def _drawings(frame: pd.DataFrame) -> Iterator[Table]:
 
 
 class _Verdicts:
-    """Computes the verdicts of ``compare`` on pairs of commits. The rows must come from ``by_commit``."""
+    """Compares pairs of commits as ``compare`` does, and computes the verdicts. The rows must come from
+    ``by_commit``."""
 
     def __init__(self, rows: pd.DataFrame) -> None:
         self._rows = rows.assign(variant=rows["variant"].str.rsplit(_AT, n=1).str[0])

@@ -359,7 +359,7 @@ def _instead(name: str, there: set[int], here: set[int]) -> str:
 
 
 def _rows_of_places(rows: pd.DataFrame) -> dict[Hashable, pd.DataFrame]:
-    """Groups rows by variant, backend and graph."""
+    """Returns a dictionary that maps each combination of variant, backend and graph to its rows."""
     return dict([*rows.groupby(_PLACE)])
 
 
@@ -388,7 +388,7 @@ def _named(names: Sequence[str]) -> str:
 
 
 def line_of(rows: pd.DataFrame, reason: str | None) -> str:
-    """Returns a line with the files, commits and days of the rows in one table, or "" without rows.
+    """Returns a line with the files, commits and days of the rows in one table, or "" if there are no rows.
 
     ``rows`` comes from ``facts_of``. If the rows of a search come from different versions of its code, the
     line ends with ``reason``, which explains why. Raises InputError if ``reason`` is None and a search has
@@ -420,7 +420,7 @@ def origins_of(rows: pd.DataFrame) -> str:
     devices. Returns "" if all rows of each file were measured at one commit on one day. ``rows`` comes from
     ``facts_of``.
 
-    A line lists the graphs all of whose searches have one origin. If the searches on a graph have several
+    A line lists the graphs whose searches all have one origin. If the searches on a graph have several
     origins, each line names its searches. The line with the most searches says "the others" instead of their
     names, unless one of these searches has another origin, too.
     """

@@ -359,7 +359,7 @@ def equal_repeats(rows: pd.DataFrame) -> pd.DataFrame:
     """Returns the rows, cut to an equal number of repeats for all rows of a graph.
 
     The row with the fewest repeats sets the number for its graph. Rows with more repeats keep only their
-    first repeats. Without this, a row with more repeats would tend to have a smaller minimum by chance.
+    first repeats. Without this cut, a row with more repeats would tend to have a smaller minimum by chance.
     """
     import pandas as pd
 

@@ -524,9 +524,9 @@ class Adaptive(OneLaunchVariant):
         return answer(levels=self.level_array)
 
     def _resident_blocks(self, probe: Launch, most: int) -> int:
-        """Returns the largest number of blocks that can wait for each other at a barrier, because all of them
-        run at the same time. Trial launches find this number, a multiple of the cluster size. Raises
-        LaunchError if the device cannot run even one cluster.
+        """Returns the largest number of blocks that can all run at the same time, so that they can wait for
+        each other at a barrier. Trial launches find this number, which is a multiple of the cluster size.
+        Raises LaunchError if the device cannot run even one cluster.
 
         ``most`` is the number of resident blocks that the driver reports. Fewer blocks may fit, because all
         blocks of a cluster must run on one group of multiprocessors.

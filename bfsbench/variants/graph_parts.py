@@ -336,9 +336,9 @@ def parts_of(most_vertices: int, hops: int) -> Callable[[DeviceGraph], GraphPart
     """Returns a function that makes the parts of a graph. Pass this function to ``DeviceGraph.once``.
 
     A part owns at most ``most_vertices`` vertices. Its ghosts are vertices of other parts that are up to
-    ``hops`` arcs away. If ``hops`` is 0, the function chooses this distance. If the ghosts do not fit in a
-    block's shared memory, the distance is reduced. The function raises LaunchError if not even the distance 1
-    fits.
+    ``hops`` arcs away. If ``hops`` is 0, the function chooses this distance. If the ghosts do not fit into a
+    block's shared memory, the distance is reduced. The function raises LaunchError if not even the ghosts at
+    distance 1 fit.
     """
 
     def graph_parts(graph: DeviceGraph) -> GraphParts:
@@ -484,8 +484,9 @@ class _Packing:
         """Returns the distance in arcs up to which vertices around a part become its ghosts. A part may have
         at most ``most`` vertices, ghosts included.
 
-        If ``hops`` is not 0, the result is the largest distance up to ``hops`` that fits. If ``hops`` is 0,
-        the result is the distance with the lowest estimated cost. Returns 0 if not even the distance 1 fits.
+        If ``hops`` is not 0, the result is the largest distance up to ``hops`` that meets this limit. If
+        ``hops`` is 0, the result is the distance with the lowest estimated cost. Returns 0 if not even the
+        distance 1 meets the limit.
         """
         fit = ((self.own[:, None] + reach).max(axis=0) + PLACES <= most).nonzero()[0]
         fit = fit[(fit > 0) & (fit <= (hops or MOST_HOPS))]

@@ -122,8 +122,8 @@ def _growth(graph: Graph, sources: Ids) -> npt.NDArray[np.float64]:
     """Returns a class for each source, float64[S]. A search from a source of a higher class grows faster.
 
     The class depends on the number of arcs that leave the source's neighbours. Each power of eight begins a
-    new class. Two searches of one class reach most vertices at similar levels. If a pass has searches of one
-    class, most words of bits get either many new bits in a level, or none.
+    new class. Two searches of one class reach most vertices at similar levels. If all searches of a pass are
+    of one class, most words of the bit sets get either many new bits in a level, or none.
     """
     offsets = graph.row_offsets
     targets = neighbours(offsets, graph.column_indices, sources)

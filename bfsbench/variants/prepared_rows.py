@@ -109,9 +109,9 @@ def with_records(graph: DeviceGraph) -> ShortRows:
     to four arcs of a vertex, at a position that follows from the vertex id.
 
     Each row must have at most ``LONGEST_ROW`` arcs, and offsets must have 32 bits. The graph must have fewer
-    than 2^27 vertices. Then an int32 can index the array, and ids leave the two bits free that records need.
-    Raises DeviceOutOfMemoryError if the array does not fit. It has about E + 4 V words, or E + 8 V if a row
-    has more than four arcs.
+    than 2^27 vertices. With these limits, an int32 can index the array, and each id leaves free the two bits
+    that records need. Raises DeviceOutOfMemoryError if the array does not fit. It has about E + 4 V words, or
+    E + 8 V if a row has more than four arcs.
     """
     device, host_graph = graph.device, graph.host_graph
     num_vertices, longest = host_graph.num_vertices, graph.once(longest_row)

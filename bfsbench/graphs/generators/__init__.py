@@ -21,7 +21,7 @@ def generate(generator: str, **parameters: Value) -> EdgeList:
     """Draw a graph. Returns its list of edges.
 
     Raises UsageError for an unknown generator or parameter or an invalid value. Raises NotEnoughMemoryError
-    for a graph that this machine cannot hold and convert.
+    if this machine has too little memory to draw and convert the graph.
     """
     declared = _declared(generator)
     values = declared.complete(parameters)

@@ -199,7 +199,7 @@ class Family(ABC):
 
     def foreign(self) -> type[ForeignProgram]:
         """Returns the base class for programs of other authors that solve this problem. Raises UsageError if
-        the family accepts no such programs."""
+        the family accepts no programs of other authors."""
         raise UsageError(f"{self.title} accept no programs of other authors")
 
     def advice(self, rows: pd.DataFrame) -> Iterator[str]:

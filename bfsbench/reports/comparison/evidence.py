@@ -59,8 +59,8 @@ def _cut(first: int, second: int) -> int:
     interval.
 
     ``first`` and ``second`` are the sizes of the two samples. The ratios are all values of one sample divided
-    by all values of the other. k is the largest number for which each end misses the true ratio with a
-    probability of at most ``_TAIL``. k is 0 if there are too few ratios for an interval.
+    by all values of the other. k is the largest number with which each end lies on the wrong side of the true
+    ratio with a probability of at most ``_TAIL``. k is 0 if there are too few ratios for an interval.
     """
     pairs = first * second
     if pairs > _MOST_EXACT:

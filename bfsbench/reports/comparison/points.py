@@ -532,8 +532,8 @@ def _differences(pairs: Sequence[tuple[list[Row], list[Row]]], facts: Facts) -> 
 
 def _other_knobs(rows_a: Collection[tuple[str, ...]], rows_b: Collection[tuple[str, ...]]) -> Iterator[str]:
     """Yields one line for each variant with configurations that differ between the sides only in their knobs.
-    They are not compared. This happens, for example, after a knob's default has changed. The arguments have
-    the configurations of side A and side B, as values of AXES.
+    They are not compared. This happens, for example, after a knob's default has changed. The arguments
+    contain the configurations of side A and side B, as values of AXES.
     """
     variant, knobs = AXES.index("variant"), AXES.index("knobs")
     sides: list[dict[tuple[str, ...], set[str]]] = [defaultdict(set), defaultdict(set)]

@@ -175,7 +175,7 @@ def ablation(
     """Yields pictures with one bar per series. The bar shows the series' speed-up over ``baseline``, a CPU
     program.
 
-    A series is a set of rows named in the column ``series``. The bars have the order of the series in the
+    A series is a set of rows named in the column ``series``. The bars are in the order of the series in the
     rows. ``references`` names series that are drawn as lines across the bars. All panels of a picture share
     one axis.
 

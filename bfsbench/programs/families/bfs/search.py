@@ -32,8 +32,8 @@ class SequentialSearch:
     """Searches one graph sequentially with ``native/cpu_queue.cpp``. It computes the reference levels, and
     also serves as the variant ``cpu_queue``.
 
-    ``levels``, int32[V], has the result of ``run``. Before each call of ``run``, the caller must set all its
-    elements to UNREACHED.
+    ``levels``, int32[V], contains the result of ``run``. Before each call of ``run``, the caller must set all
+    its elements to UNREACHED.
     """
 
     def __init__(self, graph: Graph) -> None:
