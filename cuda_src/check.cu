@@ -6,7 +6,7 @@
 // arrays.
 #include "graph.cuh"
 
-// Adds the number of elements of `found` that differ from `expected` to *differences.
+// Counts the elements of `found` that differ from `expected`, and adds their number to *differences.
 //
 // `expected` has num_rows rows of `width` elements. The rows of `found` are `pitch` elements apart. Row i of
 // `expected` belongs to row rows[i] of `found`, or to row i if `rows` is null.

@@ -1,7 +1,7 @@
 // edge_frontier_numbers: edge-centric search (Springer, "Breadth-first Search in CUDA", Fig. 17; PMPP, Fig. 15.10).
 //
-// Each thread takes some of the edges. If the tail of an edge is at the current level, the head gets the next
-// level. All threads do equal work, whatever the degrees are, but every level reads all E edges.
+// Each thread takes some of the edges. If the tail of an edge is at the current level, and the head is unreached, the
+// head gets the next level. All threads do equal work, whatever the degrees are, but every level reads all E edges.
 //
 // Races: several threads may find one head unreached; all of them store an equal level. An edge whose tail
 // gets level + 1 during the launch is not followed, because level + 1 is not the current level.

@@ -43,8 +43,8 @@ extern "C" __global__ void gather_serial(const offset_t *__restrict__ row_offset
     }
 }
 
-// Returns the index, in the frontier, of the last vertex whose first neighbour has the index `place` in the
-// gathered array, or a lower index.
+// Returns the index, in the frontier, of the vertex whose neighbours include the element at index `place` of
+// the gathered array.
 __device__ __forceinline__ int vertex_at(const offset_t *offsets, int frontier_size, edge_t place) {
     int low = 0, high = frontier_size;  // invariant: offsets[low] <= place < offsets[high]
     while (high - low > 1) {

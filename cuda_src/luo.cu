@@ -1,4 +1,4 @@
-// luo: a hierarchy of queues and three layers of kernels (Luo, Wong and Hwu 2010, sections 3.2 and 3.3).
+// luo: search with a hierarchy of queues and three layers of kernels (Luo, Wong and Hwu 2010, sections 3.2 and 3.3).
 //
 // Queues: each block has W_FRONTIERS queues in shared memory, which the paper calls W-frontiers. A thread
 // appends all vertices that it discovers to one of these queues, which depends on the thread's index. The
@@ -19,7 +19,7 @@
 // and a G-frontier never needs more than one entry per row. Before the claim a thread may read an outdated
 // UNREACHED, because the caches of multiprocessors are not coherent. Then the claim fails.
 //
-// Capacities: if a vertex finds its W-frontier full, it goes directly to the G-frontier.
+// Capacities: if a W-frontier is full, further vertices go directly to the G-frontier.
 #include "barrier.cuh"
 #include "claim.cuh"
 #include "profile.cuh"
@@ -127,8 +127,8 @@ __device__ __forceinline__ void expand_share(const search &search, search_state 
     }
 }
 
-// Stores the source vertex as the frontier of level 0. `row` is the first row of the source. A split source has
-// run_lengths[row] rows, and all of them enter the frontier.
+// Stores the source vertex as the frontier of level 0. `row` is the first row of the source. If the host has
+// split the source, it has run_lengths[row] rows, and all of them enter the frontier.
 extern "C" __global__ void luo_begin(int *levels, const int *run_lengths, int *queue, search_state *state, int row) {
     const int rows = run_lengths == nullptr ? 1 : run_lengths[row];
     for (int i = global_thread(); i < rows; i += grid_threads()) queue[i] = row + i;

@@ -1,5 +1,5 @@
-// many: breadth-first searches from up to BITS sources at once, with one bit for each source (Then et al.
-// 2014, Liu et al. 2016). One launch is one pass.
+// many: runs breadth-first searches from up to BITS sources at once, with one bit for each source (Then et
+// al. 2014, Liu et al. 2016). One launch is one pass.
 //
 // Each vertex has a row: a bit vector with one bit for each source. The row seen(l) has the searches that
 // have reached the vertex in at most l levels. A row consists of chunks of up to 128 bits. Each vertex also
@@ -177,8 +177,8 @@ __device__ __forceinline__ unsigned chunks_with_bits(const chunk &mine) {
     return __ballot_sync(ALL_LANES, mine.any()) >> my_team() * LANES & ((1u << LANES) - 1);
 }
 
-// Returns the OR of `mine` over several threads of the warp: those that have the caller's place in their
-// teams. All lanes of the warp must call the function.
+// Returns the OR of `mine` over several threads of the warp: those whose index within their teams equals the
+// index of the caller. All lanes of the warp must call the function.
 __device__ __forceinline__ chunk any_team(chunk mine) {
     for (int distance = LANES; distance < WARP; distance *= 2)
         for (int i = 0; i < CHUNK; ++i) mine.words[i] |= __shfl_xor_sync(ALL_LANES, mine.words[i], distance);
@@ -328,8 +328,8 @@ __device__ __forceinline__ void pull(const many_graph &graph, const many_rows &r
     pull_short_lists(graph, rows, level, active);
 }
 
-// Counts in how many of the chunks that a thread passes to add() each bit is set. There is one counter per
-// bit of a chunk. Each counter has PLANES binary digits. Digit i of the counter of bit b is bit b of
+// Counters of set bits, one counter per bit of a chunk. A thread passes chunks to add(), which adds 1 to the
+// counter of each set bit. Each counter has PLANES binary digits. Digit i of the counter of bit b is bit b of
 // planes[i]. All lanes of a warp call add() together, so that they also empty their counters together.
 struct bit_counters {
     chunk planes[PLANES] = {};

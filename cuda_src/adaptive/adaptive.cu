@@ -1,7 +1,7 @@
-// adaptive: a whole breadth-first search in one launch. The blocks choose a regime for each level by the size
-// of its frontier. BLOCK: one block runs tiny levels alone. CLUSTER: one thread-block cluster runs small
-// levels, with queues in shared memory. PUSH: all blocks expand the arcs of a medium frontier, with a queue
-// in global memory. PULL: in large levels, all blocks look for parents of the unreached vertices.
+// adaptive: runs a whole breadth-first search in one launch. For each level, the blocks choose one of four
+// regimes by the size of the frontier. BLOCK: one block runs tiny levels alone. CLUSTER: one thread-block cluster
+// runs small levels, with queues in shared memory. PUSH: all blocks expand the arcs of a medium frontier, with a
+// queue in global memory. PULL: in large levels, all blocks look for parents of the unreached vertices.
 //
 //   source
 //     |     RUN_LEVELS: the first cluster                  all blocks
@@ -82,8 +82,8 @@
 #include "push.cuh"
 #include "small.cuh"
 
-// The limit of static shared memory, in bytes, if the kernel uses records for graphs with short rows
-// (SHORT_ROWS). The host then adds dynamic shared memory for the bitmap of the cluster.
+// The most bytes of static shared memory that the kernel may use with SHORT_ROWS. The host then also
+// allocates dynamic shared memory, for the bitmap of reached vertices.
 constexpr int STATIC_SHARED = 42 << 10;
 
 // The shared memory of a block. The regimes share this memory, because a block is in one regime at a time.
@@ -107,7 +107,7 @@ __device__ __noinline__ void end_search(const bfs &search, const unsigned *reach
         if (!there) return 0u;
         const unsigned beyond = w == search.words() - 1 ? tail_bits(search.num_vertices) : 0;
         const unsigned missing = have_it ? 0 : (MANY_VERTICES ? ALL_LANES : search.open[w]) & ~(reached[w] | beyond);
-        // `visited` and `reached` may be one bitmap, so this store comes after the read of `reached`.
+        // `visited` and `reached` may be the same bitmap, so this store comes after the read of `reached`.
         visited[w] = beyond;
         if (!MANY_VERTICES) search.open[w] = ALL_LANES;
         return missing;
@@ -148,7 +148,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         result = {};
         decide(search, at, {});
         at.last = BEGIN;
-        // The previous search failed before it had prepared the bitmaps and frontiers, so this search fails
+        // If the previous search failed, it did not prepare the bitmaps and frontiers, so this search fails,
         // too.
         if (failed) at.next = FAIL;
     }
@@ -179,8 +179,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         case END: end_search(search, complete, visited, MANY_VERTICES && at.pulled); return;
         case FAIL: return;
         }
-        // The vertices on the block's list have the level `level` in a QUEUE step, and `level + 1` in PUSH
-        // and LIST.
+        // The vertices on the block's list have the level `level` in a QUEUE step, and the level `level + 1`
+        // in a PUSH or LIST step.
         if (at.uses_lists())
             queue_claimed(search, shared.push, step + 1, at.next == QUEUE ? level : level + 1, at.next == LIST, result);
         __syncthreads();

@@ -28,9 +28,9 @@ __device__ __forceinline__ void visit_bitmap(unsigned words, BitsOf bits_of, Vis
 
 // Claims vertices: sets the bits `bits` of a word if `mine` is true. Returns the previous value of the word,
 // or all bits set if `mine` is false. Atomics on one word take effect one after another, so exactly one
-// atomic finds a bit clear. This atomic claims the vertex, for the calling lane or for a lane of its joint
-// claim. The atomic is predicated instead of branched around, so that several claims of a thread are in
-// flight together.
+// atomic finds a bit clear. This atomic claims the vertex, for the calling lane or for another lane (see
+// joint_claim). The atomic has a predicate instead of a branch around it, so that several claims of a thread
+// are in flight together.
 __device__ __forceinline__ unsigned set_bits(bool mine, unsigned *word, unsigned bits) {
     unsigned before = ALL_LANES;
     asm volatile("{.reg .pred p; setp.ne.s32 p, %1, 0; @p atom.relaxed.gpu.global.or.b32 %0, [%2], %3;}"
@@ -56,10 +56,10 @@ __device__ __forceinline__ unsigned look(const unsigned *word) {
     return value;
 }
 
-// The joint claims of a warp. Neighbouring lanes that need one word of the bitmap form a group. The last lane
-// of a group makes one atomic for the whole group. If the atomic claims a vertex, the earliest lane of the
-// group that wants the vertex wins it. Groups are large in web crawls, because the column indices of a row
-// are sorted.
+// Joint claims: one atomic claims vertices for several lanes of a warp. Neighbouring lanes that need the same
+// word of the bitmap form a group. The last lane of a group makes the atomic for the whole group. If the
+// atomic claims a vertex, the earliest lane of the group that wants the vertex wins it. Groups are large in
+// web crawls, because the column indices of a row are sorted.
 struct joint_claim {
     unsigned bits;    // bits of the vertices that this lane and earlier lanes of its group claim
     unsigned before;  // bits of the vertices that earlier lanes of its group claim
@@ -118,9 +118,9 @@ __device__ __forceinline__ void claim(unsigned *visited, bool (&mine)[count], co
     }
 }
 
-// The words of a bitmap that a block processes between two barriers. Runs of `run` neighbouring words are
-// dealt to the blocks in turn; `run` is a power of two. A block counts the words that it owns from 0, and processes
-// the words `first` .. `first + words - 1`. A slot is the index of a bit among the words that the block processes.
+// The words of a bitmap that a block processes between two barriers. Runs of `run` neighbouring words are distributed
+// to the blocks round-robin; `run` is a power of two. A block counts the words that it owns from 0, and processes the
+// words `first` .. `first + words - 1`. A slot is the index of a bit among the words that the block processes.
 template <unsigned run>
 struct word_share_by {
     unsigned first, words;

@@ -8,8 +8,8 @@ template <unsigned capacity>
 struct block_list {
     int entries[capacity];
     unsigned size;  // the number of places requested so far, including places of refused appends
-    // Entries with an index below `end` are valid. If all appends have fitted, `end` is the capacity.
-    // Otherwise it is the smallest index at which a refused append would have begun.
+    // Entries with an index below `end` are valid. If no append was refused, `end` is the capacity. Otherwise
+    // it is the smallest index at which a refused append would have begun.
     unsigned end;
 
     // Empties the list. One thread of the block calls this function, before a barrier of the block.
@@ -18,7 +18,7 @@ struct block_list {
     // append.
     __device__ __forceinline__ unsigned listed() const { return min(size, end); }
     __device__ __forceinline__ bool all_fit() const { return size <= capacity; }
-    // Appends the numbers[k] whose mine[k] is true, of all lanes of a warp. If there is no room for all of
+    // Appends, for all lanes of a warp, the numbers[k] whose mine[k] is true. If there is no room for all of
     // these numbers, it appends none of them and returns false. All lanes of the warp must call this
     // function.
     template <int count>
@@ -42,13 +42,13 @@ struct block_list {
     }
 };
 
-// Redistributes numbers among the lanes of a warp. Each lane brings any count of numbers, and then takes at
+// Redistributes numbers among the lanes of a warp. Each lane stores any count of numbers, and then takes at
 // most one number.
 struct warp_list {
     int entries[32];
 
-    // Stores in the list the numbers[k] whose mine[k] is true, of all lanes, if there are at most 32 of
-    // them. Returns how many there are. All lanes of a warp must call this function.
+    // Stores in the list, for all lanes, the numbers[k] whose mine[k] is true, if there are at most 32 of
+    // them. Returns their count. All lanes of a warp must call this function.
     template <int count>
     __device__ __forceinline__ unsigned fill(const bool (&mine)[count], const int (&numbers)[count]) {
         unsigned lanes[count], total = 0, at = 0;

@@ -1,5 +1,5 @@
-// The regime of small frontiers: one thread-block cluster runs level after level, with queues in its shared
-// memory.
+// Runs small levels (the regime CLUSTER): one thread-block cluster runs level after level, with queues in its
+// shared memory.
 //
 // A level is a chain of dependent accesses. A thread reads a queue entry, which is a run of at most four arcs
 // in one row. The thread reads a column index, and claims the neighbour. The thread then reads the offsets of
@@ -150,17 +150,17 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mi
     return fit;
 }
 
-// Queues the rows that this lane brings for the next level; a row may be empty. If rows[k] has at most 8 queue
-// entries, the lane writes them to the queue of block target[k]. With Level::KEEPS, it writes them to the
-// queue of this block. queue_long_rows queues longer rows, if they keep within the limits that `warps` and
-// `most` set. spill_rows takes the rows for which there is no room. All lanes of a warp must call this
+// Queues `rows`, the rows of this lane, for the next level; a row may be empty. If rows[k] has at most 8
+// queue entries, the lane writes them to the queue of block target[k]. With Level::KEEPS, it writes them to
+// the queue of this block. queue_long_rows queues longer rows, if they stay within the limits that `warps`
+// and `most` set. spill_rows takes the rows for which there is no room. All lanes of a warp must call this
 // function.
 template <class Level, class Row, int at_a_time>
 __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &own, const Row (&rows)[at_a_time],
                                            const unsigned (&target)[at_a_time], unsigned warps, unsigned most, int step,
                                            unsigned level) {
-    // For the queue of the target block: the number of entries that this lane writes itself, and the place of
-    // the first of them.
+    // few[k] is the number of queue entries of rows[k] that this lane writes itself. slots[k] is the place of
+    // the first of them in the queue of the target block.
     unsigned few[at_a_time], slots[at_a_time];
     for (int k = 0; k < at_a_time; ++k) {
         few[k] = rows[k].parts() <= 8 ? rows[k].parts() : 0;

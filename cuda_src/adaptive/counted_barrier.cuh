@@ -49,11 +49,11 @@ struct counted_barrier {
         add_relaxed(&vertices_word, ONE << ARRIVALS | (ONE * mine.unqueued) << FLAGS | mine.found.sum.vertices);
         add_release(&edges_word, ONE << ARRIVALS | (ONE * mine.notice) << FLAGS | mine.found.sum.edges);
     }
-    // Waits until all blocks have arrived, and then returns true. Returns false if blocks are still missing after
-    // max_polls + 1 polls. If all have arrived, the first members of `sums` become the sums over all blocks: a
-    // tally, the number of queued parts, and whether any block left vertices unqueued. The other members of
-    // `sums` become 0. `notice` tells whether any block has set a notice. One thread of each block calls this
-    // function.
+    // Waits until all blocks have arrived, and then returns true. Returns false if blocks are still missing
+    // after max_polls + 1 polls. If all have arrived, the first members of `sums` become the sums over all
+    // blocks: a tally, the number of queued parts, and whether any block left vertices unqueued. The other
+    // members of `sums` become 0. `notice` becomes true if any block has set a notice. One thread of each
+    // block calls this function.
     template <class Sums>
     __device__ __forceinline__ bool wait(Sums &sums, bool &notice, unsigned max_polls) const {
         for (unsigned polls = 0;; ++polls) {

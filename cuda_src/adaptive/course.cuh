@@ -70,9 +70,9 @@ __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const co
     return search.when.may_pull && cost > 0 ? left.edges_meeting(cost, fmaxf(others, 1)) : 1e30f;
 }
 
-// Returns whether the level to be pushed is expected to find so many edges that the next level is pulled. In
-// that case the level is a LIST step, which reads no offsets. Before the first pushed or pulled level ends,
-// `cover` is unknown, and the estimate is lower by a factor of UNSURE.
+// Returns whether the level to be pushed is expected to find so many edges that the level after it is pulled.
+// In that case a LIST step pushes the level, and reads no offsets. Before the first pushed or pulled level
+// ends, `cover` is unknown, and the estimate is divided by UNSURE.
 __device__ __forceinline__ bool next_is_pulled(const bfs &search, const course &at) {
     const arc_spread &left = at.left;
     const float met = left.met_by(at.now.found.edges, search.num_edges);
@@ -174,8 +174,8 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
     // this line replaces the estimate by the exact number.
     if (at.last == QUEUE) at.left.unexplored += (long long)before.found.edges - at.now.found.edges;
     if (at.pushed() || at.last == PULL) ++at.level;
-    // PULL and PULL_RESTS find one level together, so their sums are added. `queued` becomes 0, because a QUEUE
-    // step will queue the whole frontier from the bitmaps, also the vertices that PULL has queued.
+    // PULL and PULL_RESTS find one level together, so their sums are added. `queued` becomes 0, because a
+    // QUEUE step will queue the whole frontier from the bitmaps, including the vertices that PULL has queued.
     if (at.last == PULL_RESTS) {
         const tally sum = {before.found.edges + at.now.found.edges, before.found.vertices + at.now.found.vertices};
         at.now = frontier{sum, 0, sum.vertices > 0, 0, 0};

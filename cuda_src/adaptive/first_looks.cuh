@@ -1,7 +1,7 @@
-// The first reads of a pulled level, with LIKELY_FIRST. The kernels of likely_parents.cu have sorted the
-// in-neighbours of each vertex, so that the likeliest parent is the first of its row. They have also copied the
-// first in-neighbour of every vertex into one array. A warp reads the first in-neighbours of 32 vertices by one
-// access. Most vertices find a parent in this way. Only the remaining vertices read their rows.
+// Reads the first in-neighbours of vertices in a pulled level, with LIKELY_FIRST. The kernels of likely_parents.cu
+// have sorted the in-neighbours of each vertex, so that the likeliest parent comes first. They have also copied
+// the first in-neighbour of every vertex into one array. A warp reads the first in-neighbours of 32 vertices by
+// one access. Most vertices find a parent in this way. Only the remaining vertices read their rows.
 #pragma once
 
 #include "pull_lists.cuh"
@@ -12,9 +12,9 @@ constexpr int LOOK_WORDS = 4;  // words of the bitmap for which a warp has loads
 // FEW_FIRST_BITS set bits.
 constexpr unsigned FEW_FIRST_BITS = 8 * 32;
 
-// The warp needs the degrees of vertices only to count arcs. With MANY_VERTICES it reads degrees in one of every
-// SAMPLED words, and counts each of these degrees SAMPLED times. The counts are then estimates, and only the
-// choice of the next step depends on them.
+// The warp needs the degrees of vertices only to count arcs. With MANY_VERTICES it reads the degrees only for
+// every SAMPLED-th word of the bitmap, and multiplies them by SAMPLED. The counts are then estimates, and
+// only the choice of the next step depends on them.
 constexpr unsigned SAMPLED = MANY_VERTICES ? 8 : 1;
 
 // Returns the array of first in-neighbours. The array follows after the rows, and begins at the next multiple of

@@ -31,8 +31,8 @@ __device__ __forceinline__ bool has_parent(const Graph &graph, const unsigned *v
     return false;
 }
 
-// Looks for parents in the rows of several lanes, so that lanes without a row help the others. A lane brings
-// the rest of a row, [at, end), or an empty range; `active` has a bit for each lane with a row. Each row is
+// Looks for parents in the rows of several lanes, so that lanes without a row help the others. A lane passes
+// the rest of its row, [at, end), or an empty range; `active` has a bit for each lane with a row. Each row is
 // read by `lanes` lanes, one window of arcs per lane. Returns whether one of these windows of this lane's row
 // has a reached in-neighbour. With TREE, `its_parent` then becomes such an in-neighbour. `begins` and
 // `lengths` are scratch memory for one number per lane. All lanes of a warp must call this function.

@@ -22,7 +22,7 @@ struct in_neighbours {
 
     __device__ __forceinline__ edge_t begin(unsigned v) const { return column_offsets[v]; }
     __device__ __forceinline__ edge_t end(unsigned v) const { return column_offsets[v + 1]; }
-    // Returns the class of an in-neighbour's out-degree. The degree of an in-neighbour is at least 1.
+    // Returns the class of the out-degree of `u`: its number of leading zeros in 32 bits.
     __device__ __forceinline__ unsigned class_of(int u) const {
         const long long degree = row_offsets[u + 1] - row_offsets[u];
         return max(__clzll(degree) - 32, 0);
@@ -41,8 +41,8 @@ struct a_block {
     __device__ __forceinline__ static void meet() { __syncthreads(); }
 };
 
-// Sorts the in-neighbours of vertex `v` by the class of their out-degree. All threads of a team must call this
-// function. `places` is scratch memory of the team, with one number per class.
+// Sorts the in-neighbours of vertex `v` by the class of their out-degree, highest degrees first. All threads
+// of a team must call this function. `places` is scratch memory of the team, with one number per class.
 template <class Team>
 __device__ __forceinline__ void order_row(const in_neighbours &of, unsigned v, edge_t *places) {
     const unsigned thread = Team::thread(), threads = Team::threads();

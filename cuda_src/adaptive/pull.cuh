@@ -1,5 +1,5 @@
-// The regime of large frontiers: every vertex that has not been reached looks for a parent among its
-// in-neighbours.
+// Pulls levels with large frontiers (the regime PULL): every vertex that has not been reached looks for a
+// parent among its in-neighbours.
 //
 // All earlier levels are complete. So a reached in-neighbour of an unreached vertex is in the frontier. An
 // in-neighbour from an earlier level would have reached the vertex already. The bitmap of reached vertices thus
@@ -96,11 +96,11 @@ __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *vis
     }
 }
 
-// Puts off the rest of a row to the step PULL_RESTS, in which all blocks share the work. Cuts the rest into pieces
-// of PIECE arcs, and stores each piece as (vertex, number of the piece in its row). The pieces go to the queue of
-// this step, which a pulled level does not read. The pieces are numbered from the window in which the row
-// begins. So the first piece may begin before `rest`, with arcs that the warp has read. All lanes of a warp
-// must call this function.
+// Defers the rest of a row to the step PULL_RESTS, in which all blocks share the work. Cuts the rest into
+// pieces of PIECE arcs, and stores each piece as (vertex, number of the piece in its row). The pieces go to
+// the queue of this step, which a pulled level does not read. The pieces are numbered from the window in
+// which the row begins. So the first piece may begin before `rest`, with arcs that the warp has read. All
+// lanes of a warp must call this function.
 __device__ __forceinline__ void put_off(const bfs &search, int v, edge_t begin, edge_t rest, edge_t end, int step,
                                         step_result &result) {
     const edge_t origin = begin & ~(edge_t)(WINDOW - 1);
@@ -115,8 +115,8 @@ __device__ __forceinline__ void put_off(const bfs &search, int v, edge_t begin, 
     for (unsigned i = lane; i < pieces; i += 32) search.queue(step)[place + i] = part{(offset_t)v, (int)(first + i)};
 }
 
-// Looks for parents in the rows that lanes of the block have set aside, one row per warp. Puts off the rest
-// of a very long row to the step PULL_RESTS. Returns the count of vertices that this lane has reached, and of
+// Looks for parents in the rows that lanes of the block have set aside, one row per warp. Defers the rest of
+// a very long row to the step PULL_RESTS. Returns the count of vertices that this lane has reached, and of
 // their arcs. All warps of the block must call this function.
 __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *visited, pull_lists &lists,
                                              const word_share &share, int step, int level, step_result &result) {

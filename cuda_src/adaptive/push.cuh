@@ -1,4 +1,4 @@
-// The regime of medium frontiers: all blocks expand the arcs in a queue in global memory, one thread per arc.
+// Pushes medium frontiers (regime PUSH): all blocks expand the arcs of a queue in global memory, one thread per arc.
 //
 // A level is a chain of dependent accesses. A thread reads a queue entry, which is a run of arcs in one row.
 // The thread reads the column index of an arc, reads the neighbour's bit in the bitmap, and claims the
@@ -30,8 +30,8 @@ constexpr int CLAIMED = 8192;  // the capacity of a block's list of claimed vert
 constexpr int ARCS = 4;        // arcs that a thread expands at a time, if the warp has more than 64 arcs
 typedef asked_lately<WIDE_OFFSETS ? 128 : 512> asked_here;
 constexpr unsigned FEW_PARTS_OF_LANE = 4;  // the most queue entries after a row's first that one lane writes
-// In each round, a block sets aside at most LONG_RESTS rows. Its warps take these rows in turn. One warp
-// writes all remaining queue entries of such a row.
+// The most rows that a block sets aside in one round over its list. Its warps take these rows in turn, and
+// one warp writes all remaining queue entries of a row.
 constexpr unsigned LONG_RESTS = 256;
 
 struct push_buffers {
@@ -40,8 +40,8 @@ struct push_buffers {
     // order of the list.
     unsigned place;
     unsigned further_place;  // where the further entries of the rows of this round begin in the queue
-    // Long rows of this round, without their first entries. The member `parts` counts the further queue entries of
-    // all rows of the round, not only of the long rows.
+    // Long rows of this round, without their first queue entries. The member `parts` counts the queue entries
+    // after the first entry, of all rows of the round, not only of the long rows.
     rows_aside<LONG_RESTS> further;
     edge_limit<next_frontier> limit;
     block_tally found;
@@ -67,7 +67,7 @@ __device__ __forceinline__ queue_row reach_claimed(const bfs &search, int v, int
 }
 
 // Stores the levels of claimed vertices for which the block's list has no room, and queues their rows. Each
-// lane brings at most one vertex. All lanes of a warp must call this function.
+// lane passes at most one vertex. All lanes of a warp must call this function.
 __device__ __noinline__ void reach_directly(const bfs &search, push_buffers &buffers, bool mine, int v, int step,
                                             int level) {
     tally found = {0, 0};
@@ -87,8 +87,8 @@ __device__ __forceinline__ void list_claimed(const bfs &search, push_buffers &bu
 }
 
 // Puts a long row on the list of long rows, without its first queue entry, if that list has room. Returns the
-// number of further entries that this lane's warp must write itself. This number is 0 if the row is on the
-// list.
+// number of entries after the first that the lane's warp must write itself. This number is 0 if the row is on
+// the list.
 __device__ __forceinline__ unsigned further_parts(push_buffers &buffers, queue_row &row) {
     const unsigned further = max(row.parts(), 1u) - 1;
     if (further <= FEW_PARTS_OF_LANE) return further;
@@ -183,8 +183,8 @@ __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &b
         }
     if (!last) return;
     const bool all_fit = buffers.claimed.all_fit(), stopped = buffers.limit.passed || only_lists;
-    // The list of this block was too short for all vertices that it claimed. If any block has also stopped
-    // queueing, after_step() sets must_pull.
+    // `unlisted` tells all blocks that the list of this block was too short for all its claimed vertices. If
+    // any block has also stopped queueing, after_step() sets must_pull.
     if (!all_fit) store_relaxed(&next.unlisted, 1);
     result = {buffers.found, !all_fit, stopped && buffers.found.sum.vertices > 0};
 }
@@ -201,10 +201,10 @@ __device__ __forceinline__ void claim_and_list(const bfs &search, unsigned *visi
     list_claimed(search, buffers, mine, v, step, level);
 }
 
-// Claims the vertices to which arcs of a run lead. Each lane expands `count` arcs, and the warp begins with
-// arc `first` of the run. If a warp has many arcs, most of them lead to reached vertices. So if at most 32
-// unreached vertices remain, the warp gives one vertex to each lane. With TREE the vertices stay in their
-// lanes, because a vertex in another lane would lose its arc and so its parent.
+// Claims the vertices to which the arcs of a run lead. Each lane expands `count` arcs, and the warp begins
+// with arc `first` of the run. If a warp has many arcs, most of them lead to reached vertices. So if at most
+// 32 unreached vertices remain, the warp gives one vertex to each lane. With TREE each vertex stays in its
+// lane, because only this lane knows the arc, and so the parent.
 template <int count>
 __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited, push_buffers &buffers,
                                            asked_here &asked, const arc_run &arcs, unsigned first, int step, int level,

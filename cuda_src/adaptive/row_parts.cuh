@@ -108,8 +108,8 @@ struct rows_aside {
     }
 };
 
-// The arcs of up to 32 parts, numbered consecutively. Each lane of a warp brings one part, and the parts are in the
-// order of the lanes. All lanes of a warp must construct an arc_run.
+// The arcs of up to 32 parts, numbered consecutively. Each lane of a warp passes one part, and the parts are
+// in the order of the lanes. All lanes of a warp must construct an arc_run.
 struct arc_run {
     unsigned end;    // number of arcs in the parts of this lane and of earlier lanes
     edge_t origin;   // arc n of the run has the offset origin + n, if it is in this lane's part

@@ -30,8 +30,8 @@ typedef cut_row<PART, OF_ARRAY> queue_row;  // a row cut into entries of up to P
 // The facts about a frontier that all blocks know after the barrier of the step that found it.
 // counted_barrier::wait fills the members before `must_pull`.
 struct frontier {
-    // The numbers of vertices and edges. After RUN_LEVELS, the barrier carries a level instead of the number
-    // of vertices; only the first block adds to it. after_step() moves this level to course::level, and sets
+    // The numbers of vertices and edges. After RUN_LEVELS, `vertices` is instead the number of a level, which
+    // only the first block adds to the barrier. after_step() moves this number to course::level, and sets
     // `vertices` to 0.
     tally found;
     unsigned queued;  // the number of queue entries
@@ -43,7 +43,7 @@ struct frontier {
 };
 
 // A frontier in global memory, to which blocks add in the step that finds it. Blocks read `unlisted` and
-// `rests` only after a block has set a notice in the barrier.
+// `rests` only if some block has set the notice in the barrier.
 struct next_frontier {
     counted_barrier barrier;
     // True if some vertices of the frontier are on no block's list. The queue has these vertices, unless a

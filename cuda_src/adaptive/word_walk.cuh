@@ -1,10 +1,10 @@
-// A walk of a block's warps over words of a bitmap. Each warp has its own words. A warp takes one word or
-// several words at a time, and each lane gets one bit. A warp skips words without set bits.
+// Distributes the words of a bitmap to the warps of a block. Each warp has its own words. A warp takes one
+// word or several words at a time, and each lane gets one bit. A warp skips words without set bits.
 #pragma once
 
 #include "prefix_sum.cuh"
 
-// The walk of a warp. Runs of `run` neighbouring words are dealt to the warps of the block in turn.
+// The words that one warp visits. Runs of `run` neighbouring words go to the warps of the block round-robin.
 template <unsigned run>
 struct word_walk {
     unsigned batch;    // the number of the current batch of 32 words, one word per lane

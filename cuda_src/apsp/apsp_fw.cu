@@ -1,8 +1,8 @@
 // apsp_fw: the Floyd-Warshall algorithm for all-pairs shortest paths, as in the course paper for CSE 6230.
 // Each launch allows paths through one more vertex, k.
 //
-// A block updates a piece of a row that has as many elements as the block has threads. Each thread updates
-// one element.
+// Each block updates a piece of a row, with one element per
+// thread.
 //
 // There are no races. All threads read row k and column k, but the launch for k stores nothing there. A path
 // from k or to k never gets shorter by passing through k.

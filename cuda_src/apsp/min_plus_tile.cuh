@@ -13,8 +13,8 @@
 #define THREADS_Y (TILE_SIZE / ELEMENTS_Y)
 #define THREADS (THREADS_X * THREADS_Y)
 // The compiler must limit the registers of a thread so that at least BLOCKS blocks fit on a multiprocessor at
-// once. Small blocks together have 512 threads there, so each thread may use up to 128 registers. A block of
-// 512 or more threads may be alone on its multiprocessor.
+// once. Small blocks then have 512 threads together on a multiprocessor, so each thread may use up to 128
+// registers. A block of 512 or more threads may be alone on its multiprocessor.
 #define BLOCKS (THREADS < 512 ? 512 / THREADS : 1)
 #define VECTOR (ELEMENTS_X < 4 ? ELEMENTS_X : 4)
 #ifndef DEPTH
@@ -34,8 +34,8 @@ __device__ __forceinline__ Vector<kLength> load_vector(const int *from) {
     return *reinterpret_cast<const Vector<kLength> *>(from);
 }
 
-// The elements of a tile that one thread holds. The rows of these elements are THREADS_Y apart. Their columns
-// form runs of VECTOR columns, so that the threads of a warp read and write whole cache lines.
+// The elements of a tile that one thread holds. The rows of these elements are THREADS_Y apart. The columns of
+// the elements form runs of VECTOR columns, so that the threads of a warp read and write whole cache lines.
 struct Tile {
     int best[ELEMENTS_Y][ELEMENTS_X];
 #if TRACKS

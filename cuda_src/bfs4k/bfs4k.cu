@@ -1,5 +1,5 @@
-// bfs4k: two kernels and several ways to distribute work, which the search chooses level by level (Busato and
-// Bombieri 2014).
+// bfs4k: a search that chooses, for each level, one of two kernels and one of several ways to distribute work
+// (Busato and Bombieri 2014).
 //
 // The kernel bfs4k_single_block runs several levels in one block, with the frontier in shared memory. It stops when
 // a frontier is empty or has more than `limit` vertices, or after a level with rows for child kernels. The kernel
@@ -93,8 +93,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                        int *odd_queue, int capacity, search_state *state, unsigned long long *counters, int k1,
                        int k3, int k4, int k7, int child_degree, int hash_bytes, int limit, level_record *records,
                        int level, int size) {
-    // The hash table comes first, then the frontier's rows of even levels, then the frontier's rows of odd
-    // levels.
+    // Holds the hash table, then the rows of the frontiers of even levels, then the rows of the frontiers of
+    // odd levels.
     extern __shared__ unsigned long long dynamic[];
     __shared__ int sizes[3];
     __shared__ bool has_child_row[3];
@@ -129,8 +129,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     for (; size > 0 && size <= limit && !children; ++search.level) {
         shared_frontier current = frontier(search.level);
         shared_frontier next = frontier(search.level + 1);
-        // Child kernels append to the queue in global memory. So all new vertices of this level are counted
-        // in the size of this queue.
+        // If the level has child kernels, they append to the queue in global memory. So the block then also
+        // uses the size of this queue.
         children = *current.has_child_row;
         if (children) next.size = search.size(search.level + 1);
         if (threadIdx.x == 0) {

@@ -8,10 +8,10 @@
 // overlaps several claims.
 #define NEIGHBOURS_AT_A_TIME 4
 
-// Sets the unreached neighbours of v to level + 1, where `level` is the level of v. Calls visit(neighbour)
-// for each neighbour that this thread has claimed. With look_first, a thread reads a neighbour's level before
-// it claims the neighbour. The read avoids atomics on reached neighbours, but makes each claim one dependent access
-// longer.
+// Sets the level of each unreached neighbour of v to level + 1, where `level` is the level of v. Calls
+// visit(neighbour) for each neighbour that this thread has claimed. With look_first, a thread reads a
+// neighbour's level before it claims the neighbour. The read avoids atomics on reached neighbours, but makes
+// each claim one dependent access longer.
 template <bool look_first, class Visit>
 __device__ __forceinline__ void claim_neighbours(const offset_t *row_offsets, const int *column_indices, int *levels,
                                                  int v, int level, Visit visit) {

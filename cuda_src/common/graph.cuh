@@ -2,7 +2,7 @@
 #pragma once
 
 // Types for offsets into the arrays of arcs. The host defines WIDE_OFFSETS for a graph of more than 2^31 - 1
-// arcs. edge_t is the unsigned type of equal width, for arithmetic that may pass the largest offset.
+// arcs. edge_t is the unsigned type of equal width, for arithmetic that may exceed the largest offset.
 #if WIDE_OFFSETS
 typedef long long offset_t;
 typedef unsigned long long edge_t;
@@ -23,7 +23,7 @@ typedef unsigned edge_t;
 //
 //     for (unsigned i = global_thread(); i < items; i += grid_threads())
 //
-// The counter is unsigned because it may pass 2^31 in its last addition. It cannot wrap around, because items
-// and grid_threads() are both below 2^31.
+// The counter is unsigned because it may exceed 2^31 in its last addition. It cannot wrap around, because
+// items and grid_threads() are both below 2^31.
 __device__ __forceinline__ unsigned global_thread() { return blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ __forceinline__ unsigned grid_threads() { return gridDim.x * blockDim.x; }

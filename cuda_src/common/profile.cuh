@@ -1,7 +1,7 @@
 // Records of the times at which levels begin, for kernels that run several levels in one launch.
 #pragma once
 
-// One record holds the moment when a level begins, in the time of the device's global timer. A kernel stores
+// One record holds the time at which a level begins, as read from the device's global timer. A kernel stores
 // one record per level.
 struct level_record {
     unsigned long long nanoseconds;

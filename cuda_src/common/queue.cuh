@@ -2,8 +2,8 @@
 #pragma once
 
 // A queue holds its first min(*size, capacity) entries. An append to a full queue stores nothing but adds to
-// the size, so a size above the capacity shows an overflow. Kernels read the size as unsigned, because
-// duplicates may take it past 2^31.
+// the size, so a size above the capacity shows an overflow. Kernels read the size as unsigned, because with
+// duplicates it may exceed 2^31.
 struct vertex_queue {
     int *entries;
     unsigned capacity;

@@ -14,7 +14,7 @@
 
 #include "block_memory.cuh"
 
-// The host defines GROUPS_A_THREAD, the largest number of groups of local ids that one thread handles.
+// The host defines GROUPS_A_THREAD, the largest number of groups of PLACES local ids that one thread handles.
 
 constexpr int HALF = PLACES / 2;  // number of ghosts of a group that a thread reads at a time
 
@@ -53,7 +53,7 @@ struct block_levels {
         return any;
     }
 
-    // Reads the state of HALF ghosts, which are half a group, of the part in a slot. A ghost is a vertex of another
+    // Reads the state of half a group of ghosts (HALF ghosts) of the part in a slot. A ghost is a vertex of another
     // part. `i` is the index of the half group. Ghosts are numbered in order of their places, and neighbouring
     // threads read ghosts with neighbouring numbers. Returns true if one of these ghosts is at the current level.
     __device__ __forceinline__ bool read_ghosts(unsigned slot, unsigned i) const {
@@ -138,10 +138,10 @@ struct block_levels {
         __syncthreads();
     }
 
-    // Sets the bits of the neighbours of new vertices, and stores the levels of the new vertices. Bit i of `fresh`
-    // stands for the vertex with the local id first + i. Its level goes to index home + i of the level array. If
-    // `home` is NO_PLACE, the function stores no levels. Then end_levels() has already stored the levels, or the ids
-    // belong to ghosts, or to further quads of vertices with more than four neighbours.
+    // Sets the bits of the neighbours of new vertices, and stores the levels of the new vertices. Bit i of
+    // `fresh` stands for the vertex with the local id first + i. Its level goes to index home + i of the level
+    // array. If `home` is NO_PLACE, the function stores no levels. In this case end_levels() has already stored
+    // the levels, or the ids belong to ghosts or to further quads of vertices with more than four neighbours.
     __device__ __forceinline__ void expand(unsigned first, unsigned fresh, unsigned *next, int home, int level) const {
         while (fresh != 0) {
             const unsigned bit = 31 - __clz(fresh);

@@ -45,8 +45,8 @@ struct exchange {
     unsigned *bitmaps;
 };
 
-// The sizes of the arrays in a block's shared memory. A block has `slots` slots: room for one part each, with
-// `slot_groups` groups of local ids. A bitmap of parts has `bitmap_words` words.
+// The sizes of the arrays in a block's shared memory. A block has `slots` slots. Each slot has room for one
+// part, with `slot_groups` groups of local ids. A bitmap of parts has `bitmap_words` words.
 struct slot_layout {
     unsigned slots, slot_groups, bitmap_words;
 

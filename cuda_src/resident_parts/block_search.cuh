@@ -50,10 +50,10 @@ struct block_search : block_slots {
         return seen & block_state::ANY;
     }
 
-    // Updates word `w` of the block's bitmaps, which has the bits of 32 parts. `active` has the bits of the active
-    // parts, and `soon` has the bits of parts that may become active soon. A part that is no longer active runs for
-    // one more step, so that its block stores the state of the part's vertices in both copies of `at_level`.
-    // Returns bits of block_state::seen.
+    // Updates word `w` of the block's bitmaps, which has the bits of 32 parts. `active` has the bits of the
+    // active parts, and `soon` has the bits of the parts that may become active soon. A part that is no
+    // longer active runs for one more step, so that its block stores the state of the part's vertices in both
+    // copies of `at_level`. Returns bits of block_state::seen.
     __device__ __forceinline__ int classify(unsigned w, unsigned active, unsigned soon) const {
         const unsigned running = active | in.active[w], ended = in.running[w] & ~running;
         const unsigned held = in.held[w] & ~ended, known = in.known[w], fresh = running & ~held;
@@ -105,9 +105,9 @@ struct block_search : block_slots {
         watch.add(counted::loads_ahead, step - 1, own.loads);
     }
 
-    // Marks the readers of each active part as parts that may become active soon. Does so once for each part that
-    // enters a slot. A part's readers are the parts that have one of its vertices as own vertex or as ghost. So the
-    // part itself is one of them. The entry ALL_PARTS of a list of readers is ignored.
+    // Marks the readers of each active part as parts that may become active soon. Does this once after the
+    // part entered its slot. The readers of a part are the part itself, and all parts in which one of its
+    // vertices is a ghost. The entry ALL_PARTS in a list of readers is ignored.
     __device__ __forceinline__ void announce() {
         if (threadIdx.x >= READERS) return;
         for (unsigned s = 0; s < layout.slots; ++s) {

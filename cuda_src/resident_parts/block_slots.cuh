@@ -9,12 +9,12 @@
 constexpr int COPIES_AT_A_TIME = 8;
 
 struct block_slots : block_levels {
-    // Number of parts given to blocks so far, modulo the number of blocks. Only the first warp of the block updates
-    // its copy.
+    // Number of parts given to blocks so far, modulo the number of blocks. Each thread has a copy, but only
+    // the first warp of the block updates its copies.
     unsigned dealt = 0;
 
-    // Gives the parts of a bitmap to the blocks in turn, and appends this block's parts to `list`. All blocks
-    // compute the same distribution of parts without communication. The first warp of each block calls the function.
+    // Gives the parts in a bitmap to the blocks in turn, and appends this block's parts to `list`. All blocks
+    // compute the same distribution, without communication. The first warp of each block calls the function.
     __device__ __forceinline__ void deal(const unsigned *bitmap, part_list &list) {
         for (unsigned base = 0; base < layout.bitmap_words; base += WARP) {
             const unsigned w = base + threadIdx.x;

@@ -82,9 +82,9 @@ struct ghost_table {
         }
     }
 
-    // Numbers all ghosts in order of their places, so that a block reads the ghosts of one owner together. Marks
-    // every ghost whose old number is `near` or larger with the flag FAR, because the part needs no arcs to this
-    // ghost. All threads of a block must call the function.
+    // Numbers all ghosts in order of their places, so that ghosts that belong to one part are read together.
+    // Marks every ghost whose old number is `near` or larger with the flag FAR, because the part needs no
+    // arcs to this ghost. All threads of a block must call the function.
     __device__ void sort(unsigned near) {
         unsigned all = 2;
         while (all < found) all *= 2;

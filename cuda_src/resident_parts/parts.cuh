@@ -15,8 +15,8 @@ constexpr int PLACES = 32;      // number of places in a group
 constexpr int NO_VERTEX = -1;  // marks a place without a vertex
 constexpr int NO_PLACE = -1;   // stands for no place, for example for a local id that no ghost uses
 
-// Length of a part's list of readers. A reader is a part that owns one of this part's vertices or has it as a
-// ghost. Each vertex has a mask with one bit per reader. The first reader is the part itself. If the list
+// Length of a part's list of readers. The readers of a part are the part itself, which comes first, and all
+// parts in which one of its vertices is a ghost. Each vertex has a mask with one bit per reader. If the list
 // is too short, its last entry is ALL_PARTS.
 constexpr int READERS = 32;
 constexpr int NO_READER = -1;

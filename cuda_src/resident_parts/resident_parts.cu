@@ -46,8 +46,8 @@ namespace layers {
 enum { parts };
 }
 
-// Stores level 0 for the source. Makes each part active that has the source as an own vertex or as a ghost.
-// The first warp of the first block calls the function.
+// Stores level 0 for the source. Makes each part active that owns the source, or in which the source is a
+// ghost. The first warp of the first block calls the function.
 __device__ __forceinline__ void begin_at(const partition &parts, const exchange &others, int *place_levels, int source) {
     const int place = parts.places[source], p = parts.part_at[place / PLACES];
     const unsigned lane = threadIdx.x, readers = parts.words[parts.parts[p].first + place - parts.parts[p].first_place];
