@@ -2,7 +2,7 @@
 // (Springer, "Breadth-first Search in CUDA", section 3.1 and Fig. 10; first by Harish and Narayanan 2007).
 //
 // The kernel `frontier` gives unvisited neighbours of the frontier their level and marks them as updated. The
-// kernel `update_flags` makes updated vertices visited and puts them into the next frontier. If `frontier`
+// kernel `update_flags` marks updated vertices as visited and puts them into the next frontier. If `frontier`
 // marked the next frontier directly, threads could expand a vertex in the level that discovers it.
 //
 // A flag is one byte, as in the paper. A level reads a flag for every vertex, and bytes need a quarter of the

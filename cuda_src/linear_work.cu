@@ -25,8 +25,8 @@
 #include "counts.cuh"
 #include "scan.cuh"
 
-// Stores the degrees of the frontier's vertices in `offsets`. `offsets` has a further entry, a 0, which the
-// prefix sum turns into the sum of all degrees.
+// Stores the degrees of the frontier's vertices in `offsets`. The last entry of `offsets` is an additional 0,
+// which the prefix sum turns into the sum of all degrees.
 extern "C" __global__ void count_neighbours(const offset_t *__restrict__ row_offsets,
                                             const int *__restrict__ frontier, offset_t *offsets, int frontier_size) {
     for (unsigned i = global_thread(); i <= frontier_size; i += grid_threads())

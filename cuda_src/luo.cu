@@ -48,8 +48,8 @@ struct search {
     __device__ __forceinline__ int *queue(int level) const { return level % 2 ? odd_queue : even_queue; }
 };
 
-// The W-frontiers of a block: W_FRONTIERS queues in shared memory for the rows that the block discovers. A row
-// whose W-frontier is full goes to the G-frontier.
+// The W-frontiers of a block: W_FRONTIERS queues in shared memory for the rows that the block discovers. A
+// row whose W-frontier is full goes to the G-frontier in global memory.
 struct w_frontiers {
     int *entries;  // array with `capacity` entries for each W-frontier
     int *sizes;    // by W-frontier: number of appends, which may exceed the capacity

@@ -31,8 +31,8 @@
 #include "graph.cuh"
 #include "warp.cuh"
 
-// The host defines BITS, DISTANCES, PULL_SHARE and SHORT. Arrays of the lengths below stay in registers,
-// because the compiler unrolls all loops over them.
+// The host defines BITS, DISTANCES, PULL_SHARE and SHORT. Arrays whose lengths are the constants below stay
+// in registers, because the compiler unrolls all loops over them.
 #define WORDS (BITS / 64)          // number of 64-bit words of a row
 #define CHUNK (WORDS > 1 ? 2 : 1)  // number of words of a chunk
 #define LANES (WORDS / CHUNK)      // number of threads of a team; at most 8, because marks are bytes
@@ -119,7 +119,7 @@ struct many_rows {
     // of vertices that its search has reached in the level.
     unsigned *level_counts;
 
-    // Returns the calling thread's chunk of the bits of the searches that reach v in at most `level` levels.
+    // Returns the calling thread's chunk of v's row, with bits of searches that reach v in at most `level` levels.
     __device__ __forceinline__ chunk &seen(int level, int v) const {
         return ((level % 2 ? odd : even) + my_chunk())[(size_t)v * LANES];
     }
@@ -136,8 +136,8 @@ struct many_rows {
         if (bits & ~load_relaxed(word)) atomicOr(word, bits);
     }
 
-    // Sets the bits `fresh`, of searches that reach vertex v in this level, in the calling thread's chunk of
-    // seen(level).
+    // Sets the bits `fresh` in the calling thread's chunk of seen(level, v). They stand for searches that
+    // reach vertex v in this level.
     __device__ __forceinline__ void reach(int level, int v, const chunk &fresh) const {
         word_t *const words = seen(level, v).words;
         for (int i = 0; i < CHUNK; ++i)
@@ -171,8 +171,8 @@ __device__ __forceinline__ item *my_worklist() {
     return worklists[threadIdx.x / WARP];
 }
 
-// Returns one bit for each chunk that the calling thread's team holds: 1 if any bit of the chunk is set. All
-// lanes of the warp must call the function.
+// Returns a mask with one bit for each chunk that the calling thread's team holds: 1 if any bit of the chunk
+// is set. All lanes of the warp must call the function.
 __device__ __forceinline__ unsigned chunks_with_bits(const chunk &mine) {
     return __ballot_sync(ALL_LANES, mine.any()) >> my_team() * LANES & ((1u << LANES) - 1);
 }
@@ -285,7 +285,7 @@ __device__ __forceinline__ void pull_short_lists(const many_graph &graph, const 
 
 // Adds bits of in-neighbours to a vertex's bit vector, for the arcs of a piece of a long adjacency list.
 // Stops when the bit vector has all bits of `active`. The load of the next arcs overlaps the work on the
-// present arcs. All lanes of the warp must call the function.
+// current arcs. All lanes of the warp must call the function.
 __device__ __forceinline__ void pull_piece(const many_graph &graph, const many_rows &rows, int level,
                                            const chunk &active, const piece &some) {
     item *const worklist = my_worklist();
@@ -335,9 +335,9 @@ struct bit_counters {
     chunk planes[PLANES] = {};
     unsigned added = 0;
 
-    // Adds 1 to the counter of each bit that is set in `bits`. Before the counters can overflow, they are added
-    // to `counts`, the block's counters in shared memory. There the counters of one chunk are LANES words apart,
-    // so that the threads of a team use different banks.
+    // Adds 1 to the counter of each bit that is set in `bits`. Before the counters can overflow, they are
+    // added to `counts`, the block's counters in shared memory. In this array, the counters of one chunk are
+    // LANES words apart, so that the threads of a team use different banks.
     __device__ __forceinline__ void add(chunk bits, unsigned *counts) {
         for (int i = 0; i < PLANES; ++i)
             for (int w = 0; w < CHUNK; ++w) {

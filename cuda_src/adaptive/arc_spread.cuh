@@ -1,12 +1,12 @@
-// Estimates of how many vertices and arcs a level will find. The estimates follow from the numbers of
-// unreached vertices and their arcs, and from the results of earlier levels. Approximate divisions suffice.
-// All blocks get equal estimates, because they execute equal instructions on equal numbers.
+// Estimates how many vertices and arcs a level will find. The estimates follow from the numbers of unreached
+// vertices and their arcs, and from the results of earlier levels. Approximate divisions suffice. All blocks
+// get equal estimates, because they execute the same instructions on the same numbers.
 #pragma once
 
 #include "tally.cuh"
 
 // Reciprocals of the numbers of vertices and arcs that a level is expected to find. The function learn()
-// multiplies actual numbers by the reciprocals.
+// multiplies the numbers of found vertices and arcs by these reciprocals.
 struct expected_find {
     float per_vertex, per_arc;
 };

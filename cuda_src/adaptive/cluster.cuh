@@ -77,8 +77,8 @@ struct cluster_queues {
     float growth;
     unsigned tiny_levels;  // number of consecutive tiny levels, including the level that `total` counts
     unsigned last;  // the cluster stops before this level in any case
-    // Results of a run of levels in the first block alone. `stopped` is the first level that the block did
-    // not expand, and `left` is the number of queue entries of this level. `left` is ~0u if a queue was full.
+    // Results of run_tiny_levels(). `stopped` is the first level that the first block did not expand alone,
+    // and `left` is the number of queue entries of this level. `left` is ~0u if a queue was full.
     unsigned stopped, left;
     unsigned place;  // where this block's entries begin in the queue in global memory
     // Counts the arcs of rows that go to global memory because a queue was full.
@@ -233,7 +233,7 @@ __device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &ow
 template <class Level, int at_a_time = Level::ARCS>
 __device__ __forceinline__ void expand_share(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                              unsigned arcs, int step, unsigned level) {
-    // All lanes of a warp leave the loop together.
+    // All lanes of a warp leave the loop together, because they call queue_rows() together.
     for (unsigned i = threadIdx.x; i - threadIdx.x % 32 < arcs; i += at_a_time * blockDim.x) {
         edge_t at[at_a_time];
         // `entry` is a column index, perhaps with flags (neighbour.cuh).

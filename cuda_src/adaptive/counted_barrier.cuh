@@ -1,8 +1,8 @@
-// A barrier of all blocks that also adds up numbers of the blocks, in the words of the barrier. A block that
-// sees all arrivals has also read the sums. So all blocks make the same decision on the next step, and no
-// block sends a decision to other blocks.
+// A barrier of all blocks that also adds up counts of all blocks. A barrier consists of three words. A block
+// that sees all arrivals has also read the sums. So all blocks make the same decision on the next step, and
+// no block sends a decision to other blocks.
 //
-// Each block adds to three words. The addition to the edges word is a release, and comes last:
+// Each block adds to all three words. The addition to the edges word is a release, and comes last:
 //
 //   [11 bits: arrivals | 11: notices | 42: edges]
 //   [11 bits: arrivals | 11: blocks that left vertices unqueued | 42: vertices]

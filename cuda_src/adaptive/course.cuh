@@ -1,4 +1,4 @@
-// The steps of a search, the facts that each block keeps between two steps, and the decision on the next
+// The steps of a search, the state that each block keeps between two steps, and the decision on the next
 // step. The first thread of each block decides. All blocks make the same decision, because the barrier gives
 // all blocks the same numbers.
 #pragma once
@@ -27,8 +27,8 @@ constexpr int MIXED = 64;       // a queue is mixed if it has more than 1 + 1 / 
 // before the first step. Only PUSH, LIST and QUEUE use the blocks' lists of claimed vertices.
 enum step_kind { PUSH, LIST, QUEUE, PULL, PULL_RESTS, RUN_LEVELS, END, FAIL, BEGIN };
 
-// The facts that a block knows about the search, in shared memory. The first thread of the block writes them
-// between two barriers of the block.
+// The state of the search that each block keeps in shared memory. The first thread of the block writes this
+// state between two barriers of the block.
 struct course {
     arc_spread left;
     float worth;      // the number of edges above which pulling costs less than pushing, as last computed
@@ -66,7 +66,7 @@ __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const co
     const bool queued = !at.now.unqueued || at.now.found.edges / QUAD <= search.when.small;
     const float queue = queued ? 0 : QUEUE_LOOKS + QUEUE_LOOKS_OF_VERTEX * (float)at.now.found.vertices;
     const float others = left.rows() + (float)search.num_vertices / 4 + chain - queue;
-    // If the search may not pull, the result is so large that it never pulls.
+    // If the search may not pull, the result is so large that no level is pulled.
     return search.when.may_pull && cost > 0 ? left.edges_meeting(cost, fmaxf(others, 1)) : 1e30f;
 }
 

@@ -40,8 +40,8 @@ struct edge_limit {
     // Sets the count of edges to 0. One thread of the block calls this function, before a barrier of the
     // block.
     __device__ __forceinline__ void reset(const edge_share &its) { edges = told = 0, share = its, passed = 0; }
-    // Counts the edges of each lane's row. All lanes of a warp must call this function. Returns, in all
-    // lanes, whether the limit had been passed before the call. In that case the function counts nothing.
+    // Adds the edges of each lane's row to the count. All lanes of a warp must call this function. Returns, in
+    // all lanes, whether the limit had been passed before the call. In that case the function counts nothing.
     __device__ __forceinline__ bool count(edge_t of_row, Frontier &next) {
         // One lane reads `passed` for the warp, so that all lanes agree.
         const bool leads = threadIdx.x % 32 == 0;

@@ -1,5 +1,5 @@
-// The search for a parent of a vertex among its in-neighbours. The functions read the bits of in-neighbours
-// in a bitmap of reached vertices.
+// Functions that look for a parent of a vertex among its in-neighbours. The functions read the bits of
+// in-neighbours in a bitmap of reached vertices.
 #pragma once
 
 #include "row_parts.cuh"

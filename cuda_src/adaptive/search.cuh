@@ -1,6 +1,6 @@
-// Data that all regimes share: the arrays of a search, the facts about a frontier, and the counts that blocks
-// add to the next frontier. The file adaptive.md has the units of all fields, and tables of who writes and
-// reads them.
+// Data that all regimes share: the arrays of a search, the description of a frontier, and the counts that
+// blocks add to the next frontier. The file adaptive.md has the units of all fields, and tables of who writes
+// and reads them.
 #pragma once
 
 #include "answer.cuh"
@@ -27,7 +27,7 @@ enum { cluster, push, pull, block };
 // The row of a hub becomes many entries, so that no thread waits for it.
 typedef cut_row<PART, OF_ARRAY> queue_row;  // a row cut into entries of up to PART arcs
 
-// The facts about a frontier that all blocks know after the barrier of the step that found it.
+// The description of a frontier, which all blocks know after the barrier of the step that found the frontier.
 // counted_barrier::wait fills the members before `must_pull`.
 struct frontier {
     // The numbers of vertices and edges. After RUN_LEVELS, `vertices` is instead the number of a level, which

@@ -50,7 +50,7 @@ __device__ __forceinline__ cut_row<QUAD, OF_ROW> whole_row(const bfs &search, co
 struct cluster_bitmap {
     const bfs &search;
     unsigned *visited;  // the bitmap in global memory, which load() reads and store() writes
-    // A region of neighbouring ids has 2^quads_shift quads of four words.
+    // The bits of a region of neighbouring ids fill 2^quads_shift quads of four words.
     int quads_shift = search.region_shift - 7;
 
     __device__ __forceinline__ static uint4 *quads() {

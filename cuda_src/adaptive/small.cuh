@@ -83,8 +83,8 @@ __device__ __forceinline__ unsigned run_together(const bfs &search, const cluste
                                                  level_record *records, int step, unsigned level, unsigned total) {
     const unsigned lane = threadIdx.x % 32;
     const bool counts = threadIdx.x / 32 == blockDim.x / 32 - 1;
-    // The loop ends when `tiny_levels` exceeds TINY_LEVELS. At the start of a step, `total` is the size of
-    // the first level, which the loop counts again, so TINY_LEVELS tiny levels suffice. After a COUNT,
+    // `tiny_levels` counts consecutive tiny levels. The loop ends when it exceeds TINY_LEVELS. At the start
+    // of a step, `total` is the size of the first level, which the loop counts again. After finds_too_much(),
     // `total` is the size of the previous level.
     if (threadIdx.x == blockDim.x - 1) own.tiny_levels = total <= search.when.tiny;
     do {

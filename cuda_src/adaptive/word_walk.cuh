@@ -13,8 +13,8 @@ struct word_walk {
     unsigned current;  // the word taken last; after take_words(), a mask of lanes that have a bit
     unsigned slot;     // the index of this lane's bit among all bits of the walk
 
-    // Returns the index of the word that lane `lane` has in the current batch of 32 words. The index
-    // counts from the first word of the walk.
+    // Returns the index of the word that lane `lane` has in the current batch of 32 words. The index counts
+    // from the first word of the block.
     __device__ __forceinline__ unsigned nth_word(unsigned lane) const {
         const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32;
         return ((batch * (32 / run) + lane / run) * warps + warp) * run + lane % run;
@@ -40,7 +40,7 @@ struct word_walk {
             if (__shfl_sync(ALL_LANES, end, owner + half - 1) <= lane) owner += half;
         const unsigned bits = __shfl_sync(ALL_LANES, words, owner), its_end = __shfl_sync(ALL_LANES, end, owner);
         const bool mine = (taken >> owner & 1) && lane < its_end;
-        // This lane gets the set bit number `nth` of its word.
+        // This lane gets set bit number `nth`, counted from 0, of its word.
         unsigned nth = mine ? lane + __popc(bits) - its_end : 0;
         for (int half = 16; half > 0; half /= 2) {
             const unsigned below = __popc(bits >> place & (1u << half) - 1);

@@ -8,8 +8,8 @@
 #include "add_min.cuh"
 #include "graph.cuh"
 
-// The distance between two vertices without a path. The sum of two INFINITY_DISTANCE still fits an int, so
-// kernels add distances without testing whether a path exists.
+// Stands for the distance if there is no path. The sum of two INFINITY_DISTANCE still fits an int, so kernels
+// add distances without testing whether a path exists.
 #define INFINITY_DISTANCE (0x3FFFFFFF)
 
 // Tests a path of length a + b through vertex k. If the path is shorter than `best`, stores its length in `best`

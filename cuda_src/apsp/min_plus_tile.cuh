@@ -20,8 +20,8 @@
 #ifndef DEPTH
 #define DEPTH (TILE_SIZE < 32 ? TILE_SIZE : 32)
 #endif
-// The length of a row of the copied piece of A, in words. Threads of a warp read several rows of A at once. Four
-// extra words per row put these rows in different banks of shared memory.
+// The row length, in words, of the copy of a piece of the matrix A in shared memory. Threads of a warp read
+// several rows of A at once. Four extra words per row put these rows in different banks of shared memory.
 #define LEFT_PITCH (DEPTH + 4)
 
 template <int kLength>

@@ -8,8 +8,8 @@
 
 #if CHILD_KERNELS
 
-// Largest hash table of a child kernel, in bytes. It fits the shared memory of a device-side launch without
-// the host's opt-in.
+// Largest hash table of a child kernel, in bytes. A device-side launch gets this much shared memory without
+// an opt-in by the host.
 constexpr int MAX_CHILD_HASH_BYTES = 32 << 10;
 // Largest number of child kernels of a level. It is below the device's limit of pending launches. When an
 // H200 (CUDA 13.0) had to refuse launches, it hung once in a few thousand searches.

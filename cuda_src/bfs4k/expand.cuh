@@ -10,7 +10,7 @@
 #include "hash.cuh"
 #include "output.cuh"
 
-// Visits neighbours with the lanes of one warp. Each thread has its own object.
+// Visits neighbours with the lanes of one warp. Each thread has its own visitor object.
 template <class Found>
 struct visitor {
     const search_context &search;

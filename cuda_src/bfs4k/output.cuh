@@ -28,8 +28,8 @@ __device__ __forceinline__ int offset_in_warp(const search_context &search, cons
 }
 
 // Reserves `total` places for a warp by adding to the counter `size`. Returns the calling lane's first place,
-// which is `offset` places after the warp's first place. The counter is in shared memory for a block, or in
-// global memory for all blocks.
+// which is `offset` places after the warp's first place. The counter belongs to a block (in shared memory) or
+// to all blocks (in global memory).
 __device__ __forceinline__ int reserve(const warp_lanes &warp, int *size, int offset, int total) {
     int base = 0;
     if (warp.lane == 0) base = atomicAdd(size, total);
@@ -44,7 +44,7 @@ struct local_queue {
     int size = 0;
 
     // Keeps vertices[k] for every bit k that is set in `kept`. The loop over all entries makes their indices
-    // compile-time constants, as registers require.
+    // compile-time constants, because entries are in registers.
     __device__ __forceinline__ void accept(const search_context &search, const warp_lanes &warp,
                                            const int (&vertices)[BATCH], unsigned kept) {
 #pragma unroll

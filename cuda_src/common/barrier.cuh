@@ -53,7 +53,7 @@ __device__ __forceinline__ unsigned arrival(unsigned rank, unsigned blocks) {
 }
 
 // Arrives at the barrier on behalf of the calling block. All threads of the block must call the function. The
-// host must set the barrier to 0 before its first use, and after a wait that gave up.
+// host must set the barrier to 0 before its first use, and after a wait that has failed.
 __device__ __forceinline__ void arrive_at_barrier(grid_barrier *barrier) {
     __syncthreads();
     if (threadIdx.x == 0) add_release(&barrier->arrived, arrival(blockIdx.x, gridDim.x));

@@ -32,8 +32,8 @@
 // PADDED(TILE_SIZE) words, with element i at PADDED(i). Returns the sum of all elements. All threads of the block
 // must call the function, which begins and ends with a barrier.
 __device__ __forceinline__ SCAN_TYPE scan_tile(SCAN_TYPE *tile) {
-    // Neighbouring nodes of one depth of the tree are `stride` elements apart. Each thread takes pairs of
-    // such nodes.
+    // Neighbouring nodes at the same depth of the tree are `stride` elements apart. Each thread combines
+    // pairs of these nodes.
     for (int stride = 1; stride < TILE_SIZE; stride *= 2) {
         __syncthreads();
         for (int left = (2 * threadIdx.x + 1) * stride - 1; left < TILE_SIZE; left += 2 * blockDim.x * stride)
@@ -55,8 +55,8 @@ __device__ __forceinline__ SCAN_TYPE scan_tile(SCAN_TYPE *tile) {
     return total;
 }
 
-// Replaces each element of an array by the sum of the elements of its tile that precede it. tile_sums gets the sum
-// of each tile.
+// Replaces each element of an array by the sum of the elements that precede it in its tile. tile_sums gets
+// the sum of each tile.
 extern "C" __global__ void scan_tiles(SCAN_TYPE *array, SCAN_TYPE *tile_sums, int length) {
     __shared__ SCAN_TYPE tile[PADDED(TILE_SIZE)];
     const unsigned num_tiles = (length + TILE_SIZE - 1u) / TILE_SIZE;
@@ -73,7 +73,7 @@ extern "C" __global__ void scan_tiles(SCAN_TYPE *array, SCAN_TYPE *tile_sums, in
     }
 }
 
-// Adds to the elements of each tile the sum of the preceding tiles.
+// Adds to each element of a tile the sum of all elements of the preceding tiles.
 extern "C" __global__ void add_tile_offsets(SCAN_TYPE *array, const SCAN_TYPE *__restrict__ tile_offsets,
                                             int length) {
     for (unsigned i = global_thread(); i < length; i += grid_threads()) array[i] += tile_offsets[i / TILE_SIZE];

@@ -32,8 +32,8 @@
 #include "culling.cuh"
 #include "profile.cuh"
 
-// The capacity, in vertices per thread, of the array in which a block of expand_contract collects vertices,
-// in shared memory.
+// The capacity, in vertices per thread, of the array in shared memory where a block of expand_contract
+// collects vertices.
 constexpr int FOUND_PER_THREAD = 8;
 constexpr int QUEUED = -2;  // in refill_candidates: marks vertices that are already in the queue
 

@@ -91,8 +91,8 @@ struct block_levels {
         }
     }
 
-    // Runs K levels of the search, then stores the state of the vertices that the block's parts own, for
-    // other blocks.
+    // Runs K levels of the search. Then stores, for other blocks, the state of the vertices that the block's
+    // parts own.
     __device__ __forceinline__ void run_levels() {
         const long long began = watch.now();
         if (busy) find_levels();
@@ -180,9 +180,9 @@ struct block_levels {
         atomicOr(&next[r.high >> 21 & 0x3ff], 1u << (r.high >> 16 & 31));
     }
 
-    // Stores the state of the vertices that the block's parts own, for other blocks. Vertices that the last level
-    // found get their level here, and the parts that read these vertices become active. The next call of run_levels()
-    // expands the vertices.
+    // Stores, for other blocks, the state of the vertices that the block's parts own. Vertices that the last
+    // level found get their level here, and the parts that read these vertices become active. The next call
+    // of run_levels() expands the vertices.
     __device__ __forceinline__ void end_levels() const {
         bool any = false;
         for (unsigned s = 0; s < layout.slots; ++s) {

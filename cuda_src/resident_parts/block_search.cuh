@@ -105,9 +105,9 @@ struct block_search : block_slots {
         watch.add(counted::loads_ahead, step - 1, own.loads);
     }
 
-    // Marks the readers of each active part as parts that may become active soon. Does this once after the
-    // part entered its slot. The readers of a part are the part itself, and all parts in which one of its
-    // vertices is a ghost. The entry ALL_PARTS in a list of readers is ignored.
+    // Marks the readers of each active part as parts that may become active soon. Marks them only once after
+    // a part has entered its slot. The readers of a part are the part itself, and all parts in which one of
+    // its vertices is a ghost. The entry ALL_PARTS in a list of readers is ignored.
     __device__ __forceinline__ void announce() {
         if (threadIdx.x >= READERS) return;
         for (unsigned s = 0; s < layout.slots; ++s) {

@@ -46,8 +46,8 @@ struct part {
     int first_place;
     int own;     // number of vertices that the part owns
     int ghosts;
-    // Number of local ids, a multiple of PLACES. Own vertices, ghosts, and the further quads of vertices with more than
-    // four neighbours have local ids. There is room to round each of these three numbers up to a multiple of PLACES.
+    // Number of local ids, a multiple of PLACES. Own vertices, ghosts, and the further quads of vertices with more
+    // than four neighbours have local ids. The ids of each of these three groups begin at a multiple of PLACES.
     int ids;
 };
 
