@@ -119,8 +119,8 @@ __device__ __forceinline__ void claim(unsigned *visited, bool (&mine)[count], co
 }
 
 // The words of a bitmap that a block processes between two barriers. Runs of `run` neighbouring words are distributed
-// to the blocks round-robin; `run` is a power of two. A block counts the words that it owns from 0, and processes the
-// words `first` .. `first + words - 1`. A slot is the index of a bit among the words that the block processes.
+// to the blocks round-robin; `run` is a power of two. A block numbers its own words from 0, and processes the words
+// number `first` .. `first + words - 1`. A slot is the index of a bit among the words that the block processes.
 template <unsigned run>
 struct word_share_by {
     unsigned first, words;

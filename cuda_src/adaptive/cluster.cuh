@@ -33,9 +33,9 @@ typedef cluster_row found_row;
 constexpr bool MAY_BE_LONG = true;  // true if a row may have more queue entries than one lane writes
 __device__ __forceinline__ found_row row_behind(const bfs &search, int v) { return search.row_of<found_row>(v); }
 
-// The bitmap of reached vertices without SHORT_ROWS. The threads of a cluster claim vertices in it. It lies in
-// global memory, so load() and store() have nothing to copy. The loads of look() are relaxed and claims are
-// atomic, so they do not race. (With SHORT_ROWS, `cluster_bitmap` of short_rows.cuh is used instead.)
+// The bitmap of reached vertices, if SHORT_ROWS is 0. The threads of a cluster claim vertices in it. It lies
+// in global memory, so load() and store() have nothing to copy. The loads of look() are relaxed and claims
+// are atomic, so they do not race. (If SHORT_ROWS is 1, `cluster_bitmap` of short_rows.cuh is used instead.)
 struct cluster_bitmap {
     const bfs &search;
     unsigned *visited;

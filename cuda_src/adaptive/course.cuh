@@ -9,9 +9,9 @@
 // The price of a QUEUE step, and the additional price of each vertex that it queues. The unit of a price is the
 // time to read one bit of the bitmap of reached vertices. The prices were measured on an H200.
 constexpr float QUEUE_LOOKS = 8e5f, QUEUE_LOOKS_OF_VERTEX = 5.0f;
-// In a pulled level, threads read the rows of vertices without a reached parent to their ends. These constants are
-// upper limits of the price of this work: MISS_LOOKS for all rows together, and MISS_LOOKS_OF_ARC for each arc of
-// an unreached vertex.
+// In a pulled level, a thread reads the whole row of a vertex that has no reached parent. These constants are
+// upper limits of the price of this work: MISS_LOOKS for all rows together, and MISS_LOOKS_OF_ARC for each
+// arc of an unreached vertex.
 constexpr float MISS_LOOKS = 8e6f, MISS_LOOKS_OF_ARC = 10.0f;
 // If the frontier has fewer than `worth` / FAR_BELOW edges, decide() does not compute `worth` again. `worth` is
 // the number of edges above which pulling costs less than pushing.

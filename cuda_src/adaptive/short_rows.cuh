@@ -43,9 +43,9 @@ __device__ __forceinline__ cut_row<QUAD, OF_ROW> whole_row(const bfs &search, co
     return search.row_of<cut_row<QUAD, OF_ROW>>((int)((row.begin - search.first_record) / QUAD));
 }
 
-// The bitmap of reached vertices with SHORT_ROWS. The threads of a cluster claim vertices in it. The bitmap is
-// divided into regions of neighbouring vertex ids, and each block of the cluster keeps its regions in dynamic
-// shared memory. A region consists of quads, which are groups of four words. (Without SHORT_ROWS,
+// The bitmap of reached vertices, if SHORT_ROWS is 1. The threads of a cluster claim vertices in it. The
+// bitmap is divided into regions of neighbouring vertex ids, and each block of the cluster keeps its regions
+// in dynamic shared memory. A region consists of quads, which are groups of four words. (If SHORT_ROWS is 0,
 // `cluster_bitmap` of cluster.cuh is used instead.)
 struct cluster_bitmap {
     const bfs &search;
