@@ -100,9 +100,9 @@ __device__ __forceinline__ void expand(const search &search, int row, int level,
     });
 }
 
-// Expands this block's share of a level. The shares of the blocks are equal, so that a frontier with fewer rows
-// than threads still uses many blocks. All shares except the last have at least min(32, blockDim.x) rows, so
-// some blocks may have no share.
+// Expands this block's share of a level. The shares of the blocks are equal, so that a frontier with fewer
+// rows than threads still uses many blocks. A share has at least min(32, blockDim.x) rows, except the last
+// share, so some blocks may get no share.
 __device__ __forceinline__ void expand_share(const search &search, search_state *state, int *entries, int capacity,
                                              int level, unsigned size) {
     __shared__ int sizes[W_FRONTIERS];
@@ -137,8 +137,8 @@ extern "C" __global__ void luo_begin(int *levels, const int *run_lengths, int *q
     *state = search_state{0, {rows, 0, 0}, 0, {0}};
 }
 
-// The first layer of kernels: one block runs the level `level`, and then each further level, as long as
-// the level has 1 .. `limit` rows.
+// The first layer of kernels: one block runs the level `level`, and then further levels as long as their
+// frontiers have 1 .. `limit` rows.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     luo_block(const offset_t *row_offsets, const int *column_indices, const int *run_lengths, int *levels,
               int *even_queue, int *odd_queue, search_state *state, int capacity, level_record *records, int limit,
@@ -183,8 +183,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     }
 }
 
-// The second layer of kernels: resident blocks run the level `level`, and then each further level, as long as
-// the level has at_least .. at_most rows.
+// The second layer of kernels: resident blocks run the level `level`, and then further levels as long as
+// their frontiers have at_least .. at_most rows.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     luo_resident(const offset_t *row_offsets, const int *column_indices, const int *run_lengths, int *levels,
                  int *even_queue, int *odd_queue, search_state *state, int capacity, level_record *records,
