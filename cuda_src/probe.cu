@@ -33,8 +33,8 @@ extern "C" __global__ void number(unsigned *numbers, int bits) {
     for (unsigned i = global_thread(); i < 1u << bits; i += grid_threads()) numbers[i] = i;
 }
 
-// Copies `copies` elements between arrays of 2^bits elements. At the end of the arrays, copying continues at their
-// beginning.
+// Copies `copies` elements from one array to another. Both arrays have 2^bits elements, and copying wraps
+// around at their end.
 extern "C" __global__ void copy(const uint4 *__restrict__ from, uint4 *__restrict__ to, int bits, int copies) {
     const unsigned mask = (1u << bits) - 1;
     const int stride = grid_threads();

@@ -7,8 +7,8 @@ constexpr int NO_ARC = -1, TWO_RECORDS = 1 << 31, NO_RECORD = 1 << 30, ID_BITS =
 
 #if SHORT_ROWS
 __device__ __forceinline__ bool is_arc(int entry) { return entry != NO_ARC; }
-// Returns the id of a neighbour. For NO_ARC it returns vertex 0, so that a load by the result stays in
-// bounds.
+// Returns the id of a neighbour. For NO_ARC it returns 0, so that the result is a valid index in any
+// case.
 __device__ __forceinline__ int neighbour_of(int entry) { return is_arc(entry) ? entry & ID_BITS : 0; }
 #else
 __device__ __forceinline__ bool is_arc(int) { return true; }
