@@ -12,6 +12,8 @@ import pytest
 
 from bfsbench.graphs.load import load
 from bfsbench.programs.families.bfs.search import reference_levels
+from bfsbench.rows.ceilings import read_ceilings
+from bfsbench.support.paths import H200_CEILINGS
 from tests import commands
 from tests.commands import Completed
 from tests.kernel_folders import write_variant
@@ -294,14 +296,48 @@ def test_a_program_begins_with_advice_and_has_whole_lines(tmp_path: Path) -> Non
     summary, _, tables = done.stdout.strip().partition("\n\n")
     assert summary.startswith("strided.cu: 2 launches, predicted ")
     assert 2 <= len(summary.splitlines()) <= 6
-    assert summary.splitlines()[1] == (
-        "The predicted time leaves out arithmetic and bank conflicts of shared memory."
-    )
+    assert summary.splitlines()[1] == "The predicted time leaves out arithmetic."
     assert "Let neighbouring lanes access neighbouring words." in summary
     listing = "".join(line[51:] for line in tables.splitlines())
     shown = tables.partition("cost   warps")[2].splitlines()
     assert max(len(line) for line in shown if "Let the lanes" not in line) <= 100
     assert terms.replace(" ", "") in listing.replace(" ", "")
+
+
+WAITS = """
+__global__ void add(int *x) { x[threadIdx.x] += 1; }
+int main() {
+    int *x, first;
+    cudaMalloc(&x, 64 * sizeof(int));
+    cudaMemset(x, 0, 64 * sizeof(int));
+    cudaStream_t stream;
+    cudaStreamCreate(&stream);
+    cudaEvent_t event;
+    cudaEventCreate(&event);
+    cudaDeviceSynchronize();
+    for (int i = 0; i < 6; ++i) add<<<1, 64>>>(x);
+    cudaMemcpy(&first, x, sizeof first, cudaMemcpyDeviceToHost);
+    cudaDeviceSynchronize();
+    add<<<1, 64, 0, stream>>>(x);
+    cudaMemsetAsync(x, 0, sizeof first, stream);
+    cudaStreamSynchronize(stream);
+    add<<<1, 64>>>(x);
+    cudaEventRecord(event);
+    cudaEventSynchronize(event);
+    add<<<1, 64>>>(x);
+    cudaFree(x);
+}
+"""
+
+
+def test_a_program_pays_for_a_wait_only_where_the_host_waits(tmp_path: Path) -> None:
+    path = tmp_path / "waits.cu"
+    path.write_text(WAITS)
+    found = json.loads(bfsbench("explain", path, "--format", "json").stdout)
+    device = read_ceilings(H200_CEILINGS)
+    launch, wait = (device.at(name) for name in ("launch", "launch_and_read"))
+    (row,) = found["prediction"]["rows"]
+    assert row["launches_ms"] == pytest.approx((9 * launch + 4 * (wait - launch)) / 1e3)
 
 
 def test_a_program_without_memory_accesses_has_nothing_to_count(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from bfsbench.rows.ceilings import Ceilings
 from bfsbench.rows.counters import COUNTERS, KEY, Counters
 from bfsbench.rows.point import Point
 from bfsbench.support.paths import CUDA_SRC
-from bfsbench.tools.explain import L2_PARTS, TRUST, predict
+from bfsbench.tools.explain import L2_PARTS, MULTIPROCESSORS, PASSES, TRUST, predict
 
 RESULTS = CUDA_SRC.parent / "results" / "h200" / "emulator"
 
@@ -58,6 +58,16 @@ def test_a_level_takes_the_largest_of_its_parts_and_the_host_its_own() -> None:
     in_levels = 5.3 + 11.0 + 30.0  # us: latency, throughput, contention
     assert found.search_ms == pytest.approx((22 + in_levels) / 1e3)
     assert found.bound == "contention"
+
+
+def test_bank_conflicts_take_the_cycles_of_the_multiprocessors_that_have_a_block() -> None:
+    shared = {"memory": "shared", "passes": 1_000_000, "conflicts": 900_000}
+    for blocks, busy in ((8, 8), (1000, MULTIPROCESSORS)):
+        launches = [{"level": 0, "launch": 0, "blocks": blocks, "shared_steps": 10}]
+        found = predict(counters([{"level": 0, **shared}], launches, waits=0), DEVICE)
+        assert found.banks_ms == pytest.approx(1_000_000 / busy / PASSES / 1e6)
+        assert found.search_ms == pytest.approx(found.launches_ms + found.banks_ms)
+        assert found.bound == "banks"
 
 
 def test_levels_of_resident_blocks_end_with_a_barrier() -> None:

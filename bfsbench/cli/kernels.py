@@ -498,7 +498,7 @@ def _count_program(program: Program, seed: int, timeout: float) -> tuple[Counted
         failure = f"the program's exit code is {report.status}, so the counters may lack some of its work"
     if not report.counts:
         return None, failure
-    return of_program(program.sources[0].name, report.counts, report.launches), failure
+    return of_program(program.sources[0].name, report.counts, report.launches, report.waits), failure
 
 
 @contextmanager

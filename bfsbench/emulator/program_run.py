@@ -66,6 +66,8 @@ class ProgramReport(watch.Report):
 
     status: int = 0
     """The exit code of the program."""
+    waits: int = 0
+    """How often the host waited for launches."""
     host: list[HostFinding] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     """Error messages of kernels that failed for a reason other than a fault in ``findings``."""
@@ -102,7 +104,9 @@ def read_report(path: Path) -> ProgramReport:
     report = ProgramReport(status=int(status))
     allocations = watch.Allocations(rows[1:], line)
     for kind, *values in rows[1:]:
-        if kind == "failure":
+        if kind == "waits":
+            report.waits = int(values[0])
+        elif kind == "failure":
             report.failures.append(values[0])
         elif kind == "host":
             fault, file, number, site, times, what = values

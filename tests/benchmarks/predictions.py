@@ -28,7 +28,7 @@ from bfsbench.variants import find
 USUAL_BLOCK = "256"
 COLUMNS = (
     *("graph", "source", "variant", "block", "knobs", "measured_ms", "predicted_ms", "ratio", "bound"),
-    *("launches_ms", "latency_ms", "throughput_ms", "contention_ms"),
+    *("launches_ms", "latency_ms", "throughput_ms", "contention_ms", "banks_ms"),
     *("commit", "code", "measured_commit", "measured_code"),
 )
 """``commit`` and ``code``, the hash of kernels and host code, are of the search that was counted;
@@ -57,7 +57,7 @@ def predicted(row: dict[str, str], ceilings: Ceilings) -> dict[str, object]:
     point = Point(row["graph"], int(row["source"]), variant.name, "cpu", None, int(row["block"]), knobs)
     found = predict(count(point, load(row["graph"])), ceilings)
     measured = float(row["search_ms"])
-    names = ("launches_ms", "latency_ms", "throughput_ms", "contention_ms")
+    names = ("launches_ms", "latency_ms", "throughput_ms", "contention_ms", "banks_ms")
     return {
         **{name: row[name] for name in ("graph", "source", "variant", "block", "knobs")},
         "measured_ms": measured,

@@ -197,6 +197,7 @@ cudaError_t ProgramDevice::launch(const Kernel& kernel, const LaunchShape& shape
         working.lock();
         machine.watch->begin_operation(number_of(shape.stream), {kernel.name, from, nullptr, true});
     }
+    unawaited_ = true;
     LaunchShape wanted = shape;
     wanted.cooperative = cooperative;
     std::string failure = machine.launch(kernel, wanted, arguments);
@@ -223,6 +224,7 @@ bool ProgramDevice::reaches(const void* address, size_t bytes) {
 // Checks whether an operation that the host issues races with work of other streams. `waits` says whether the
 // host waits for the end of the operation.
 void ProgramDevice::order(const Call& call, bool waits, std::initializer_list<Touched> accesses) {
+    if (waits) count_wait();
     if (!streams()) return;
     std::lock_guard<std::mutex> working(working_);
     machine.watch->begin_operation(number_of(call.stream), {call.name, call.from, call.site, false});
@@ -323,6 +325,7 @@ void ProgramDevice::remember(void* place, const Call& call) {
 // from cudaMallocAsync().
 void ProgramDevice::before_free(void* place, const Call& call) {
     auto allocation = memory.allocations().find(static_cast<char*>(place));
+    if (!call.is_async && allocation != memory.allocations().end()) count_wait();
     if (!streams() || allocation == memory.allocations().end()) return;
     size_t bytes = allocation->second;
     if (call.is_async) return order(call, false, {{place, bytes, Act::write}});
@@ -429,6 +432,7 @@ bool ProgramDevice::report(int status, const char* path) {
     for (const Call& call : allocating_) {
         fprintf(file, "allocation\t%s\t%d\t%" PRIu64 "\n", call.from.file ? call.from.file : "", call.from.line, place_in_program(call.site));
     }
+    fprintf(file, "waits\t%" PRIu64 "\n", waits_);
     for (const std::string& failure : failures_) fprintf(file, "failure\t%s\n", failure.c_str());
     for (const HostFinding& found : findings_) {
         fprintf(file, "host\t%s\t%s\t%d\t%" PRIu64 "\t%" PRIu64 "\t%s\n", found.kind, found.from.file ? found.from.file : "",

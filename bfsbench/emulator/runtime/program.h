@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "device_memory.h"
 #include "emu/program.h"
@@ -66,8 +67,12 @@ class ProgramDevice {
     // Returns the object that records the order of the streams' work. Returns null in a program without race
     // detection, and while a kernel runs.
     Streams* streams() { return machine.watch && !current ? &machine.watch->streams : nullptr; }
-    // Records that a signal kills the program. The report then lists no leaks and no unread errors, because
-    // the program had no chance to free its memory and read its errors.
+    // Counts a wait of the host for the device, if the host has launched a kernel since it last waited.
+    void count_wait() {
+        if (!current) waits_ += std::exchange(unawaited_, false);
+    }
+    // Records that a signal kills the program. The program could not free its memory and read its errors any
+    // more, so the report does not list these omissions.
     void die(const std::string& death, const void* site);
     // Writes findings and counts to the file `path`. Returns whether there is any finding.
     bool report(int status, const char* path);
@@ -102,6 +107,8 @@ class ProgramDevice {
     bool killed_ = false;
     CallSite unasked_{};
     const char* unasked_kernel_ = nullptr;
+    bool unawaited_ = false;  // true if the host has launched a kernel since it last waited
+    uint64_t waits_ = 0;
 };
 
 extern thread_local cudaError_t last_error;

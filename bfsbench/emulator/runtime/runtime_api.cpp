@@ -40,13 +40,18 @@ cudaError_t take_shared(void** place, size_t bytes, const Call& call) {
     return noted(cudaSuccess);
 }
 
+void wait_for_all() {
+    device().count_wait();
+    if (auto* streams = device().streams()) streams->host_waits_for_all();
+}
+
 }  // namespace
 
 bool emu::shared_free(void* place) {
     std::lock_guard<std::mutex> lock(mutex);
     if (!place || !pinned.erase(place)) return false;
     device().managed.erase(place);
-    if (auto* streams = device().streams()) streams->host_waits_for_all();
+    wait_for_all();
     device().machine.buffers.remove(static_cast<char*>(place));
     free(place);
     return true;
@@ -199,10 +204,7 @@ API cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int
     return noted(cudaErrorInvalidValue);
 }
 
-API cudaError_t cudaDeviceSynchronize() {
-    if (auto* streams = device().streams()) streams->host_waits_for_all();
-    return noted(cudaSuccess);
-}
+API cudaError_t cudaDeviceSynchronize() { return wait_for_all(), noted(cudaSuccess); }
 API cudaError_t cudaDeviceReset() { return cudaDeviceSynchronize(); }
 API cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return noted(cudaSuccess); }
 API cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return noted(cudaSuccess); }
@@ -284,7 +286,7 @@ API cudaError_t cudaHostRegister(void* place, size_t bytes, unsigned) {
 API cudaError_t cudaHostUnregister(void* place) {
     std::lock_guard<std::mutex> lock(mutex);
     if (!registered.erase(place)) return noted(cudaErrorHostMemoryNotRegistered);
-    if (auto* streams = device().streams()) streams->host_waits_for_all();
+    wait_for_all();
     device().machine.buffers.remove(static_cast<char*>(place));
     return noted(cudaSuccess);
 }
@@ -410,9 +412,13 @@ API cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     delete stream;
     return noted(cudaSuccess);
 }
-API cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+// Records that the host knows that the earlier work of a stream has ended.
+static void take_up(cudaStream_t stream) {
     if (auto* streams = device().streams()) streams->host_waits_for(number_of(stream));
-    return noted(cudaSuccess);
+}
+API cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    device().count_wait();
+    return take_up(stream), noted(cudaSuccess);
 }
 API cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
 API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
@@ -423,12 +429,12 @@ API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsi
 // Calls the host's function before returning. From this call the host can tell that the earlier work of the
 // stream has ended. So the emulator records that the host has waited for this work.
 API cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void* data, unsigned) {
-    cudaStreamSynchronize(stream);
+    take_up(stream);
     call(stream, device().sticky, data);
     return noted(cudaSuccess);
 }
 API cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t call, void* data) {
-    cudaStreamSynchronize(stream);
+    take_up(stream);
     return call(data), noted(cudaSuccess);
 }
 API cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, size_t, unsigned) { return noted(cudaSuccess); }
@@ -446,6 +452,7 @@ API cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 }
 API cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     auto* streams = device().streams();
+    if (event) device().count_wait();
     if (streams && event) streams->host_waits(event->clock);
     return unless(!event, cudaErrorInvalidResourceHandle);
 }

@@ -20,9 +20,11 @@ their results, plus the time that the kernels need. For each level, the kernels'
   L1. Atomic operations have the rate of random atomic operations.
 - contention: The time of the atomic operations on the busiest word, one after the other, in one part of the
   L2 cache.
+- banks: The time of all passes through shared memory, which bank conflicts make more numerous. The passes are
+  divided evenly among the multiprocessors that have a block.
 
-All constants are ceilings (``bfsbench probe``). None is fitted to searches. docs/emulator.md lists what the
-model leaves out.
+The constants of the first three are ceilings (``bfsbench probe``). None is fitted to searches. The time of a
+pass is an assumption (``PASSES``). docs/emulator.md lists what the model leaves out.
 """
 
 from __future__ import annotations
@@ -97,15 +99,14 @@ def count(point: Point, graph: Graph, seed: int = 0, variant: type[Variant] | No
     return Counters(lines, _launches(device.phases_of_levels), waits, sources, point, graph.checksum)
 
 
-def of_program(title: str, counts: Iterable[Count], launches: Sequence[PhaseCount]) -> ProgramCounters:
-    """Returns the counters of a program, computed from the counts of its instructions and from its launches.
-    Each launch counts as a level.
-
-    The host is assumed to wait after each launch.
-    """
+def of_program(
+    title: str, counts: Iterable[Count], launches: Sequence[PhaseCount], waits: int
+) -> ProgramCounters:
+    """Returns the counters of a program from its counts and launches. Each launch counts as a level.
+    ``waits`` is the number of times that the host waited for launches."""
     lines, sources = _by_line((of.launch, of) for of in counts)
     numbered = [(of.launch, of.launch, of) for of in launches]
-    return ProgramCounters(lines, _launches(numbered), len(numbered), sources, title)
+    return ProgramCounters(lines, _launches(numbered), waits, sources, title)
 
 
 def hardware(block: int) -> Hardware:
@@ -179,6 +180,10 @@ operations."""
 _IN_L1, _IN_L2 = 16 << 10, 8 << 20
 """Sizes in bytes of working sets that fit the L1 cache and the L2 cache."""
 _READS_IN_L1 = 128 << 10
+PASSES = 1.98
+"""Assumed number of passes through the shared memory of one multiprocessor, in 10^9 per second: one per cycle
+at an H200's largest clock. The CUDA programming guide gives each bank one word per cycle. No probe measures
+this rate."""
 SECTOR = 32
 _LEVEL = ["level", "kernel"]
 
@@ -193,14 +198,16 @@ class Prediction:
     latency_ms: float
     throughput_ms: float
     contention_ms: float
-    """The kernels' time by three models: latency of memory (``latency_ms``), throughput of memory
-    (``throughput_ms``), and contention of atomic operations. Each is summed over all levels. The predicted
-    time of a level contains only the largest of the three."""
+    banks_ms: float
+    """The kernels' time by four models: latency of memory (``latency_ms``), throughput of memory
+    (``throughput_ms``), contention of atomic operations, and passes through shared memory (``banks_ms``).
+    Each is summed over all levels. The predicted time of a level contains only the largest of the four."""
 
     @property
     def bound(self) -> str:
-        """The name of the largest part of the predicted time: launches, latency, throughput or contention."""
-        names = ("launches", "latency", "throughput", "contention")
+        """The name of the largest part of the predicted time: launches, latency, throughput, contention or
+        banks."""
+        names = ("launches", "latency", "throughput", "contention", "banks")
         return max(names, key=lambda name: float(getattr(self, f"{name}_ms")))
 
 
@@ -219,13 +226,14 @@ def predict(counted: Counted, ceilings: Ceilings) -> Prediction:
 
 
 def kernels_us(counted: Counted, ceilings: Ceilings) -> pd.DataFrame:
-    """Returns the kernels' time in microseconds by level and kernel, according to three models: latency,
-    throughput and contention. The largest of the three is the predicted time."""
+    """Returns the kernels' time in microseconds by level and kernel, according to four models: latency,
+    throughput, contention and banks. The largest of the four is the predicted time."""
     rate = ceilings.at("random_atomics") / L2_PARTS
     parts = {
         "latency": _latency_us(counted.launches, ceilings),
         "throughput": _throughput_us(counted.lines, ceilings),
         "contention": counted.lines.groupby(_LEVEL)["hottest"].max() / rate / 1e3,
+        "banks": _banks_us(counted),
     }
     return pd.concat(parts, axis=1).fillna(0.0)
 
@@ -253,6 +261,15 @@ def _throughput_us(lines: pd.DataFrame, ceilings: Ceilings) -> pd.Series[float]:
     near = near / ceilings.at("random_bit_tests", _READS_IN_L1)
     atomics = on_global["sectors"].where(atomic, 0) / ceilings.at("random_atomics", touched)
     return ((far + near + atomics) / 1e3).groupby([on_global[name] for name in _LEVEL]).sum()
+
+
+def _banks_us(counted: Counted) -> pd.Series[float]:
+    """Returns the time of all passes through shared memory, in microseconds, by level and kernel. If several
+    launches of a kernel belong to one level, the launch with the most blocks determines the number of
+    multiprocessors."""
+    passes = counted.lines.groupby(_LEVEL)["passes"].sum()
+    blocks = counted.launches.groupby(_LEVEL)["blocks"].max()
+    return passes / (blocks.clip(upper=MULTIPROCESSORS) * PASSES) / 1e3
 
 
 CONTEXT = 3
@@ -408,7 +425,8 @@ def prediction_table(counted: Sequence[Counted], ceilings: Ceilings) -> Table:
     title = f"Prediction, not a measurement: times on one {ceilings.gpu}"
     notes = (
         "From these counters and the GPU's ceilings: what the host takes to launch, and level by level the "
-        "largest of latency, throughput and contention.",
+        "largest of latency, throughput, contention and banks. The time of banks is an assumption: each "
+        "multiprocessor makes one pass through shared memory per cycle. A bank conflict adds a pass.",
         TRUST if counted[0].has_levels else f"{TRUST} {OF_SEARCHES}",
     )
     return Table.of("prediction", title, frame, notes)

@@ -17,20 +17,22 @@ many sectors as it needs, or if an execution has more than ``_WASTEFUL`` collisi
 fewer than ``_FEW_LANES`` lanes are active, and the line has at least ``_MANY_EXECUTIONS`` executions."""
 
 _ADVICE = {
-    "launches": "the host launches kernels and waits for their results.",
+    "launches": "the launches ({launches}) and the host's waits for their results ({waits}).",
     "latency": "the longest warp of each {level} waits for one access after the other. Share the work of "
     "this warp among more lanes, and avoid loads whose address comes from a load.",
     "throughput": "memory is busy with sectors. Access fewer sectors.",
     "contention": "atomic operations on one word wait for each other. Spread them over several words, or let "
     "one lane add for its warp.",
+    "banks": "shared memory is busy with passes, one per access of a warp and one per bank conflict. Let the "
+    "lanes of a warp access different banks.",
 }
 """What happens in each part of a predicted time, and what shortens this part. ``{level}`` stands for the word
-for a level."""
+for a level, ``{launches}`` for the number of launches, and ``{waits}`` for the number of waits."""
 _FEWER_LAUNCHES = "Run several levels in one launch, or use a CUDA graph."
 _LARGER_INPUT = "The input is small: with a larger input, the predicted time depends more on the kernels."
 
 
-_LEFT_OUT = "The predicted time leaves out arithmetic and bank conflicts of shared memory."
+_LEFT_OUT = "The predicted time leaves out arithmetic."
 _OTHERS = "The next remarks do not concern the bound, so repairs of them shorten the time by little."
 _MOST_ADVICE = 4
 """Largest number of lines of advice in a summary."""
@@ -74,10 +76,10 @@ def advice(counted: Counted, ceilings: Ceilings, level: int | None) -> Iterator[
 
 
 def _on(bound: str, counted: Counted) -> str:
-    """Returns the advice on how to shorten the part ``bound`` of the predicted time. For launches, the advice
-    to a search with several launches is to run its levels in fewer launches. The advice to any other search
-    or program is a larger input."""
-    text = _ADVICE[bound].format(level=counted.level_name)
+    """Returns the advice on a bound. Only a search with several launches can run its levels in fewer
+    launches."""
+    launches = counted.launches["launch"].nunique()
+    text = _ADVICE[bound].format(level=counted.level_name, launches=launches, waits=counted.waits)
     if bound != "launches":
         return text
     can_join = counted.has_levels and counted.launches["launch"].nunique() > 1
@@ -118,7 +120,7 @@ def _remarks_on(line: pd.DataFrame) -> Iterator[tuple[str, str]]:
     conflicts, on_shared = int(line["conflicts"].sum()), line[line["memory"] == "shared"]
     if conflicts > on_shared["executions"].sum():
         yield (
-            "latency",
+            "banks",
             f"{conflicts:,} bank conflicts in {on_shared['executions'].sum():,} accesses of warps to shared "
             "memory. Let the lanes of a warp access different banks.",
         )
