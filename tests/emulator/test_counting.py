@@ -162,6 +162,14 @@ def test_waiting_for_another_block_is_no_work() -> None:
     assert found["after the wait"].executions == 2
 
 
+@pytest.mark.parametrize("name", ["lane_lock", "counting_lock"])
+def test_lanes_of_a_warp_that_wait_for_a_lock_get_it_in_turn(device: Emulator, name: str) -> None:
+    lock, counts = zeros(device, 1), zeros(device, 20 + 64)
+    kernel_of(device, f"polling:{name}").bind(lock, counts, block=64)(2)
+    assert counts.download()[:20].tolist() == [128] * 20
+    assert lock.download()[0] == 0
+
+
 def test_a_wait_without_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "MOST_POLLS", 10_000)
     with Emulator(counted=True) as device:

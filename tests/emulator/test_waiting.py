@@ -40,6 +40,13 @@ def test_spin_lock_between_all_threads(device: Emulator) -> None:
     assert (words.download()[0], pointer.download()[0]) == (0, 512)
 
 
+@pytest.mark.parametrize("name", ["lane_lock", "counting_lock"])
+def test_lanes_of_a_warp_wait_for_each_other(device: Emulator, name: str) -> None:
+    lock, counts = zeros(device, 1), zeros(device, 20 + 64)
+    run_kernel(device, f"polling:{name}", lock, counts, block=64, blocks=2)
+    assert counts.download()[:20].tolist() == [128] * 20
+
+
 def test_children_run_after_their_parent(device: Emulator) -> None:
     n = 100
     out = zeros(device, 16 * n)

@@ -10,9 +10,11 @@ namespace emu {
 namespace {
 
 // Once in this number of operations, a warp advances the lanes that are furthest ahead, instead of the lanes
-// that are behind. Otherwise a lane could wait for ever in a loop for another lane of its warp that is
-// further ahead. kPollPatience is for loops that only read, and kLockstepPatience for all other loops.
+// that are behind. A lane may wait in a loop for a lane of its warp that is further on, such as the owner of a
+// lock, and would wait for ever in strict lockstep. kPollPatience is for loops that only repeat a few accesses,
+// and kLockstepPatience for all other loops. The lanes ahead run for kAhead operations.
 constexpr uint64_t kPollPatience = 1024, kLockstepPatience = 1 << 16;
+constexpr unsigned kAhead = 64;
 
 // Number of rounds in a row for which one block runs before other blocks run. In each round every warp of the
 // block performs one operation.
@@ -34,8 +36,8 @@ void WarpRun::begin(unsigned lanes) {
     groups = 1, groups_waiting = groups_issued = common = leads = others = 0;
     group[0].lanes = lanes;
     group[0].position.begin();
-    std::fill(reads, reads + kReads, uint64_t{0});
-    last_read = repeats = 0;
+    std::fill(lately, lately + kLately, uint64_t{0});
+    last = repeats = only_reads = ahead = 0;
     epoch = 0;
     steps = {};
     length = 0;
@@ -87,11 +89,14 @@ void Lockstep::take_up(Trace& trace, unsigned rank, const void* place, const cha
     trace.take_up(*this, counting.ops, counting.changes(), traces_[rank / kWarpSize], rank, place, stack);
 }
 
-// Returns the index of the group of lanes that performs the warp's next operation. Usually this is the group
-// that is furthest behind in the program. Once in many operations, it is the group that is furthest ahead.
-unsigned Lockstep::next_group(const WarpRun& warp) const {
-    uint64_t patience = warp.polls() ? kPollPatience : kLockstepPatience;
-    return most_behind(warp, warp.groups_waiting, warp.issued % patience == patience - 1);
+// Returns the index of the group of lanes that performs the warp's next operation. Usually this group is
+// behind all other groups in the program. Once in many operations, it is the group that is furthest ahead.
+unsigned Lockstep::next_group(WarpRun& warp) const {
+    uint64_t patience = warp.spins() ? kPollPatience : kLockstepPatience;
+    if (warp.issued % patience == patience - 1) warp.ahead = kAhead;
+    bool furthest = warp.ahead > 0;
+    warp.ahead -= furthest;
+    return most_behind(warp, warp.groups_waiting, furthest);
 }
 
 // Takes the next entry from the traces of all lanes at once. The traces are the columns of the table
@@ -233,12 +238,14 @@ void Lockstep::scatter(unsigned index) {
     if (unsigned done = advance(index, warp.common, lanes)) end(index, done);
 }
 
-// Takes the next operation of the group `leads`, which also performed the warp's previous operation. The
-// group must still be behind all other waiting groups. Returns the group's lanes, or 0 if take_last() must
-// choose a group. take_last() also chooses if no other group waits, and once in kPollPatience operations.
+// Lets the group that performed the warp's previous operation (`leads`) perform the next operation too, if it
+// is still behind all other waiting groups. Returns the group's lanes. Returns 0 if take_last() must choose
+// the group, which it also does if no other group waits, while the lanes that are furthest ahead run first, and
+// once in kPollPatience operations.
 [[gnu::always_inline]] unsigned Lockstep::take_leading(WarpRun& warp) {
     unsigned others = warp.groups_waiting & ~warp.leads;
-    if (!(warp.groups_waiting & warp.leads) || !others || warp.issued % kPollPatience == kPollPatience - 1) return 0;
+    bool asks = warp.ahead || warp.issued % kPollPatience == kPollPatience - 1;
+    if (!(warp.groups_waiting & warp.leads) || !others || asks) return 0;
     if (others != warp.others) {
         warp.others = others;
         warp.next_behind = most_behind(warp, others, false);

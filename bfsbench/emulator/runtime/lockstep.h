@@ -67,12 +67,15 @@ struct WarpRun {
     // recorded the first entry of its trace.
     uint64_t stores_before[kWarpSize];
 
-    // The warp's most recent reads. If a warp only repeats these reads, it spins in a wait loop. Each element
-    // encodes the operation and the address that the first lane reads (Entry::bits).
-    static constexpr unsigned kReads = 4;
-    uint64_t reads[kReads];  // 0 in an element without a read
-    unsigned last_read;      // index of the most recent read in `reads`
-    unsigned repeats;
+    // The warp's most recent accesses. If a warp only repeats them, it spins in a wait loop. Each element encodes
+    // the operation and the address that the first lane accesses (Entry::bits).
+    static constexpr unsigned kLately = 4;
+    uint64_t lately[kLately];  // 0 in an element without an access
+    unsigned last;             // index of the most recent access in `lately`
+    // `repeats` is the number of operations in a row that repeat an element of `lately`. `only_reads` is the
+    // number of operations since the last operation that was not a read.
+    unsigned repeats, only_reads;
+    unsigned ahead;  // number of operations for which the lanes that are furthest ahead still run first
 
     // The members of `steps` count the warp's operations in the phase with the number `epoch`. `all` counts
     // every operation. The other members leave out stores to global memory, because the warp need not wait
@@ -98,17 +101,19 @@ struct WarpRun {
     }
 
     void begin(unsigned lanes);  // resets the object for a warp of another block
-    bool polls() const { return repeats >= 2 * kReads; }
+    bool spins() const { return repeats >= 2 * kLately; }
+    bool polls() const { return spins() && only_reads >= 2 * kLately; }
     void remember(Kind kind, Entry entry) {
-        uint64_t now = kind == Kind::read ? entry.bits() : 0;
+        uint64_t now = kind == Kind::barrier ? 0 : entry.bits();
+        only_reads = kind == Kind::read ? only_reads + 1 : 0;
         bool again = false;
-        for (uint64_t read : reads) again |= read == now;
+        for (uint64_t access : lately) again |= access == now;
         if (now && again) {
             ++repeats;
             return;
         }
-        last_read = (last_read + 1) % kReads;
-        reads[last_read] = now;
+        last = (last + 1) % kLately;
+        lately[last] = now;
         repeats = 0;
     }
     // Moves `lanes` of the group `from` to a new group. Returns the index of the new group. If `lanes` are
@@ -253,7 +258,7 @@ class Lockstep {
     unsigned take_last(WarpRun& warp);
     unsigned most_behind(const WarpRun& warp, unsigned groups, bool furthest) const;
     void scatter(unsigned warp);
-    unsigned next_group(const WarpRun& warp) const;
+    unsigned next_group(WarpRun& warp) const;
     bool pop_row(unsigned warp, unsigned& done);
     unsigned pop_entries(unsigned warp, unsigned lanes, unsigned& done);
     inline bool pop_to_step(unsigned warp, unsigned group, unsigned lane);

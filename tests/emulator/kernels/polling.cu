@@ -29,3 +29,22 @@ extern "C" __global__ void spin_lock(int *lock, int *count) {
         }
     }
 }
+
+// A lock for which lanes wait in an empty loop, while the lane that has the lock waits at the loop's end.
+extern "C" __global__ void lane_lock(int *lock, int *counts) {
+    while (atomicCAS(lock, 0, 1) != 0);
+    __threadfence();
+    for (int i = 0; i < 20; ++i) ++counts[i];
+    __threadfence();
+    atomicExch(lock, 0);
+}
+
+// As lane_lock, but each waiting lane also counts its attempts in memory.
+extern "C" __global__ void counting_lock(int *lock, int *counts) {
+    int attempts = 0;
+    while (atomicCAS(lock, 0, 1) != 0) __stcg(counts + 20 + threadIdx.x, ++attempts);
+    __threadfence();
+    for (int i = 0; i < 20; ++i) ++counts[i];
+    __threadfence();
+    atomicExch(lock, 0);
+}
