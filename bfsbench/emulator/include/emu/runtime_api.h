@@ -360,6 +360,7 @@ template <class T> EMU_INLINE cudaError_t cudaMallocPitch(T** place, size_t* pit
 template <class T> EMU_INLINE cudaError_t cudaMallocAsync(T** place, size_t bytes, cudaStream_t stream, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocAsync((void**)(place), bytes, stream); }
 template <class T> EMU_INLINE cudaError_t cudaMallocAsync(T** place, size_t bytes, cudaMemPool_t pool, cudaStream_t stream, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocFromPoolAsync((void**)(place), bytes, pool, stream); }
 template <class T> EMU_INLINE cudaError_t cudaMallocFromPoolAsync(T** place, size_t bytes, cudaMemPool_t pool, cudaStream_t stream, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocFromPoolAsync((void**)(place), bytes, pool, stream); }
+#undef EMU_INLINE
 template <class T> void* emu_symbol(const T& symbol) { return const_cast<void*>(reinterpret_cast<const volatile void*>(&symbol)); }
 template <class T>
 cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* source, size_t bytes, size_t offset = 0, cudaMemcpyKind kind = cudaMemcpyHostToDevice, emu::CallSite from = EMU_HERE) {
