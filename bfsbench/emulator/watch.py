@@ -195,13 +195,16 @@ class Actor:
     what: str
     """The kind of access, such as "plain write"."""
     block: int
+    """Index of the block in its grid. In a grid of several dimensions, x varies fastest."""
     thread: int
+    """Index of the thread in its block. In a block of several dimensions, x varies fastest."""
+    who: str
+    """A text that names the thread and its block. It has coordinates instead of an index for a block or grid
+    of several dimensions."""
     line: Line | None
 
     def __str__(self) -> str:
-        return (
-            f"{self.what} by thread {self.thread} of block {self.block} at {self.line or 'an unknown line'}"
-        )
+        return f"{self.what} by {self.who} at {self.line or 'an unknown line'}"
 
 
 @dataclass(frozen=True)
@@ -494,8 +497,8 @@ def _phase(number: int) -> int | None:
 
 def _finding(values: Sequence[str], line: Callable[[int], Line | None], allocations: Allocations) -> Finding:
     fault_number, space_number = map(int, values[:2])
-    size, element, offset, times = map(int, values[16:20])
-    kernel, what, name, width, file, number, site = values[20:]
+    size, element, offset, times = map(int, values[20:24])
+    kernel, what, name, width, file, number, site = values[24:]
     fault, space = _FAULTS[fault_number], _SPACES[space_number]
     is_loop = fault == "endless" and space == "no buffer"
 
@@ -503,7 +506,8 @@ def _finding(values: Sequence[str], line: Callable[[int], Line | None], allocati
         act, scope, block, thread = map(int, fields[1:5])
         work = _WORK.get(fault, f"{_SCOPES[scope]} {ACTS[act]}")
         did = "loop" if is_loop else "access" if space == "array" else work
-        return Actor(did, block, thread, place(line, fields[5], fields[6], fields[0]))
+        who = f"thread {fields[6]} of block {fields[5]}"
+        return Actor(did, block, thread, who, place(line, fields[7], fields[8], fields[0]))
 
     allocated = place(line, file, number, site)
     pointer = allocations.pointer(allocated, int(site)) if allocated else ""
@@ -524,8 +528,8 @@ def _finding(values: Sequence[str], line: Callable[[int], Line | None], allocati
     elif space == "no buffer":
         null = "a null pointer" if offset < _PAGE else "is it a pointer of the host?"
         where = f"address {offset:#x}, which is in no buffer of the device ({null})"
-    other = actor(values[9:16]) if int(values[9]) else None
-    return Finding(fault, kernel, where, actor(values[2:9]), other, times, array, space == "shared memory")
+    other = actor(values[11:20]) if int(values[11]) else None
+    return Finding(fault, kernel, where, actor(values[2:11]), other, times, array, space == "shared memory")
 
 
 _ALLOCATED = re.compile(

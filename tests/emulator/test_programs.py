@@ -424,6 +424,25 @@ def test_check_says_that_no_barrier_orders_accesses_to_shared_memory(tmp_path: P
     assert "// benign race: REASON" in how
 
 
+def test_threads_of_several_dimensions_have_coordinates(tmp_path: Path) -> None:
+    source = tmp_path / "shapes.cu"
+    source.write_text(
+        "__global__ void shapes(int *x) {\n"
+        "    if (blockIdx.x + 2 * blockIdx.y + 4 * blockIdx.z == 5 && threadIdx.x == 3 && threadIdx.y == 1)\n"
+        "        x[8] = 1;\n    __shared__ int s;\n    if (threadIdx.y < 2) s = threadIdx.y;\n}\n"
+        "int main() {\n    int *x;\n    cudaMalloc(&x, 32);\n    cudaMemset(x, 0, 32);\n"
+        "    shapes<<<dim3(2, 2, 2), dim3(4, 2)>>>(x);\n    cudaFree(x);\n}\n"
+    )
+    with built([source], (), "watched") as program:
+        report = run(program, [], 1, quiet=True, stop=False)
+    race, beyond = sorted(report.findings, key=lambda found: found.fault != "race")
+    assert race.other is not None
+    for actor in (race.actor, race.other, beyond.actor):
+        x, y, z = (actor.block >> bit & 1 for bit in range(3))
+        assert actor.who == f"thread ({actor.thread % 4},{actor.thread // 4},0) of block ({x},{y},{z})"
+    assert beyond.actor.who == "thread (3,1,0) of block (1,0,1)"
+
+
 def test_check_and_explain_take_programs() -> None:
     checked = CliRunner().invoke(main, ["check", str(FAULTS), "--seeds", "1", "--json", "--", "4"])
     assert checked.exit_code == 1

@@ -122,12 +122,12 @@ void Gathering::add(const Known& known) {
 }
 
 void Clocks::begin_grid(const Grid& grid, uint32_t parent, const Known& known, uint32_t stream) {
-    Shape shape{0, 0, volume(grid.blocks), volume(grid.threads), 0, parent};
-    shape.warps = (shape.threads + kWarpSize - 1) / kWarpSize;
+    uint32_t warps = (volume(grid.threads) + kWarpSize - 1) / kWarpSize;
+    Shape shape{0, 0, warps, parent, grid.blocks, grid.threads};
     if (!shapes_.empty()) {
         const Shape& last = shapes_.back();
-        shape.first_block = last.first_block + last.blocks;
-        shape.first_warp = last.first_warp + last.blocks * last.warps;
+        shape.first_block = last.first_block + volume(last.blocks);
+        shape.first_warp = last.first_warp + volume(last.blocks) * last.warps;
     }
     auto number = static_cast<uint32_t>(shapes_.size());
     shapes_.push_back(shape);

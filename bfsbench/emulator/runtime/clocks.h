@@ -42,9 +42,16 @@ struct Fiber;
 struct ResidentBlock;
 class Grid;
 
-// The position of a block in a tree of launches. A tree consists of one launch of the host and all child
-// launches that follow from it. `grid` is the number of the block's grid. `block` and `first_warp` are the
-// numbers of the block and of its first warp, counted over all grids of the tree.
+// A thread in its grid: the indices of its block and of the thread in the block, and the extents of the grid
+// (`blocks`) and of a block (`threads`).
+struct ThreadPlace {
+    unsigned block, thread;
+    dim3 blocks, threads;
+};
+
+// The position of a block in a tree of launches. A tree has one launch of the host and all child launches
+// that follow from it. `grid` is the number of the block's grid in the tree. `block` and `first_warp` are
+// the numbers of the block and of its first warp. They count the blocks and warps of all grids of the tree.
 struct FamilyPlace {
     uint32_t grid, block, first_warp;
 };
@@ -173,11 +180,12 @@ class Clocks {
     // recorded access must be newer than the last grid barrier, tail launch and operation of the host.
     bool over(const Past& past) const;
     const Instant& instant(const Past& past) const { return instants_[past.moment() - era_]; }
-    // Returns the index of a block in its grid. The block made the recorded access `past`, which must be
-    // newer than the last grid barrier, tail launch and operation of the host.
-    uint32_t index_of_block(const Past& past) const {
+    // Returns the thread that made a recorded access. The recorded access must be newer than the last grid
+    // barrier, host launch and tail launch.
+    ThreadPlace thread_of(const Past& past) const {
         const Instant& then = instant(past);
-        return then.block - shapes_[then.grid].first_block;
+        const Shape& shape = shapes_[then.grid];
+        return {then.block - shape.first_block, then.thread, shape.blocks, shape.threads};
     }
 
     void fence(Scope scope);
@@ -204,7 +212,8 @@ class Clocks {
         uint32_t block;      // number of the block that attached passed_on[0]
     };
     struct Shape {
-        uint32_t first_block, first_warp, blocks, threads, warps, parent;
+        uint32_t first_block, first_warp, warps, parent;
+        dim3 blocks, threads;
     };
     std::vector<Shape> shapes_;              // shapes of the grids in the current tree of launches
     std::map<uint32_t, uint32_t> streams_;  // maps a stream to the number of the last grid in the stream

@@ -7,7 +7,9 @@ namespace emu {
 namespace {
 
 void write_actor(FILE* file, const Actor& actor, Place place) {
-    fprintf(file, "\t%" PRIu64 "\t%d\t%d\t%u\t%u\t%s\t%d", place(actor.site), actor.act, actor.scope, actor.block, actor.thread,
+    const ThreadPlace& at = actor.at;
+    fprintf(file, "\t%" PRIu64 "\t%d\t%d\t%u\t%u\t%s\t%s\t%s\t%d", place(actor.site), actor.act, actor.scope, at.block, at.thread,
+            number_or_coordinates(at.block, at.blocks).c_str(), number_or_coordinates(at.thread, at.threads).c_str(),
             actor.from.file ? actor.from.file : "", actor.from.line);
 }
 

@@ -25,6 +25,17 @@ std::string to_string(const CallSite& place) {
     return "line " + std::to_string(place.line) + " of " + (folder ? folder + 1 : place.file);
 }
 
+std::string number_or_coordinates(unsigned index, dim3 extents) {
+    if (extents.y * extents.z <= 1) return std::to_string(index);
+    unsigned x = index % extents.x, y = index / extents.x % extents.y, z = index / extents.x / extents.y;
+    return "(" + std::to_string(x) + "," + std::to_string(y) + "," + std::to_string(z) + ")";
+}
+
+ThreadPlace place_in_grid(const Thread& thread) {
+    const Block& block = *thread.block;
+    return {linear(block.index, block.grid), thread.rank, block.grid, block.threads};
+}
+
 void ResidentBlock::resize(dim3 shape) {
     threads = shape;
     unsigned count = volume(shape);
@@ -250,7 +261,8 @@ std::string ResidentBlock::describe_missing(Wait where) const {
     if (where == Wait::block) {
         for (const Fiber& fiber : fibers) {
             if (fiber.exited || fiber.waits_at == Wait::block) continue;
-            snprintf(text, sizeof text, " for %u others, first for thread %u", live - waiting(where).count(), fiber.rank);
+            snprintf(text, sizeof text, " for %u others, first for thread %s", live - waiting(where).count(),
+                     number_or_coordinates(fiber.rank, threads).c_str());
             return text;
         }
     }

@@ -22,6 +22,10 @@ struct ResidentBlock;
 
 bool same_place(const CallSite& a, const CallSite& b);
 std::string to_string(const CallSite& place);
+// Returns the index of a thread or a block as text. If the block or grid has more than one dimension, its
+// coordinates, such as (3,1,0).
+std::string number_or_coordinates(unsigned index, dim3 extents);
+ThreadPlace place_in_grid(const Thread& thread);
 
 enum class Wait : unsigned char { none, block, cluster, grid, warp };
 

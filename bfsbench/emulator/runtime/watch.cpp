@@ -185,8 +185,7 @@ void Watch::report_wait(Fault fault, const Fiber& fiber, CallSite from, const Fi
     // The sum of the file name's address and the line number identifies a line.
     auto at = [&](CallSite place) { return Past(0, sites_.at(place.file + place.line).number, Act::update, Scope::none); };
     auto actor = [&](const Fiber& of, CallSite place) {
-        return Actor{place.file + place.line, static_cast<int>(Act::update), static_cast<int>(Scope::none),
-                     linear(of.block->index, of.block->grid), of.rank, place};
+        return Actor{place.file + place.line, static_cast<int>(Act::update), static_cast<int>(Scope::none), place_in_grid(of), place};
     };
     Actor first = actor(fiber, from), second{};
     if (other) second = actor(*other, block_of(*other).place_of_wait(*other));
@@ -469,12 +468,12 @@ bool Watch::is_known(Fault fault, const Past& now, const Past* other, const Plac
 
 void Watch::report(Fault fault, const Place& place, const char* address, const Thread& thread, const Past& now,
                    const Past* other) {
-    auto actor = [&](const Past& past, unsigned block, unsigned rank) {
+    auto actor = [&](const Past& past, const ThreadPlace& at) {
         auto [act, scope] = std::make_pair(static_cast<int>(past.act()), static_cast<int>(past.scope()));
-        return Actor{sites_.address(past.site()), act, scope, block, rank};
+        return Actor{sites_.address(past.site()), act, scope, at};
     };
-    Actor first = actor(now, linear(thread.block->index, thread.block->grid), thread.rank), second{};
-    if (other) second = actor(*other, clocks.index_of_block(*other), clocks.instant(*other).thread);
+    Actor first = actor(now, place_in_grid(thread)), second{};
+    if (other) second = actor(*other, clocks.thread_of(*other));
     findings_.push_back({static_cast<int>(fault), static_cast<int>(place.space), first, second, place.begin,
                          place.bytes, place.element, address - place.begin, 1, grid_->kernel.name, "", place.name, place.origin,
                          sites_.at(first.site).width});

@@ -34,7 +34,7 @@ enum class Space : int { buffer, block, module, nowhere, array };
 struct Actor {
     const void* site;
     int act, scope;
-    unsigned block, thread;
+    ThreadPlace at;
     CallSite from{};  // source line of a barrier or warp function; its file is null for other accesses
 };
 struct Finding {
