@@ -59,20 +59,16 @@ def test_the_gallery_has_every_search_with_its_figure_and_kernel(gallery: Module
     assert "Not among the rows." in sections["luo"]
 
 
-def write_example(folder: Path) -> None:
-    """Writes the two files of the example in docs/kernel.md into a folder."""
+@pytest.mark.parametrize(("place", "name"), [(1, "mine"), (2, "wide")])
+def test_the_examples_of_ones_own_kernel_are_right(tmp_path: Path, place: int, name: str) -> None:
     text = (ROOT / "docs" / "kernel.md").read_text()
-    for kind, name in (("cpp", "mine.cu"), ("python", "mine.py")):
-        (folder / name).write_text(text.split(f"```{kind}\n")[1].split("```")[0])
-
-
-def test_the_example_of_ones_own_kernel_is_right(tmp_path: Path) -> None:
-    folder = tmp_path / "mine"
+    folder = tmp_path / name
     folder.mkdir()
-    write_example(folder)
+    for kind, file in (("cpp", f"{name}.cu"), ("python", f"{name}.py")):
+        (folder / file).write_text(text.split(f"```{kind}\n")[place].split("```")[0])
     command = [sys.executable, "-m", "bfsbench", "check", str(folder), "--seeds", "2", "--dataset", "pmpp"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200)
-    assert (done.returncode, done.stdout) == (0, "mine: nothing found in 2 runs, 2 declared benign\n"), done
+    assert (done.returncode, done.stdout) == (0, f"{name}: nothing found in 2 runs, 2 declared benign\n"), done
 
 
 PAGES = {
