@@ -68,7 +68,9 @@ def test_the_examples_of_ones_own_kernel_are_right(tmp_path: Path, place: int, n
         (folder / file).write_text(text.split(f"```{kind}\n")[place].split("```")[0])
     command = [sys.executable, "-m", "bfsbench", "check", str(folder), "--seeds", "2", "--dataset", "pmpp"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200)
-    assert (done.returncode, done.stdout) == (0, f"{name}: nothing found in 2 runs, 2 declared benign\n"), done
+    assert (done.returncode, done.stdout) == (0, f"{name}: nothing found in 2 runs, 2 declared benign\n"), (
+        done
+    )
 
 
 PAGES = {

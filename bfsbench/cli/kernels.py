@@ -327,9 +327,17 @@ def lab_command(name: str | None, folder: Path | None, hand_ins: Path | None, st
     if (name and hand_ins) or (folder and not name):
         raise click.UsageError("--to needs the NAME of an exercise, and --class takes no NAME")
     if name:
+        from bfsbench.tools.lab.grading import launches
+
         exercise = find(name)
         copied = hand_out(exercise, folder or Path(name))
-        click.echo(f"{copied} ({exercise.origin})\n\n{exercise.question}\n\nbfsbench check {copied.parent}")
+        shown = [
+            f"{copied} ({exercise.origin})",
+            exercise.question,
+            launches(),
+            f"bfsbench check {copied.parent}",
+        ]
+        click.echo("\n\n".join(shown))
         return
     if hand_ins:
         from bfsbench.tools.lab.grading import table

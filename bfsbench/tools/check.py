@@ -228,7 +228,11 @@ def _launch(
 ) -> tuple[int | None, int]:
     if own := variant.own_block(knobs):
         return None, own
-    launches = [*product(axes.grids, blocks_of(variant, axes))] or LAUNCHES
+    return launch_of(seed, [*product(axes.grids, blocks_of(variant, axes))] or LAUNCHES)
+
+
+def launch_of(seed: int, launches: Sequence[tuple[int | None, int]] = LAUNCHES) -> tuple[int | None, int]:
+    """Returns the pair of grid and block in ``launches`` that a run with this seed uses."""
     rounds = (seed - 1) // len(launches) + (seed - 1) // len(launches) ** 2
     return launches[(seed + rounds) % len(launches)]
 

@@ -61,6 +61,7 @@ def test_a_student_copies_a_kernel_and_has_it_graded(tmp_path: Path, monkeypatch
     assert copied.output.startswith(
         "lost_update/lost_update.cu (PMPP ch. 15, Fig. 15.12)\n\nVertices get lost"
     )
+    assert "Launches: blocks of 32 threads; blocks of 128 threads, at most 1 block; " in copied.output
     assert copied.output.endswith("bfsbench check lost_update\n")
     failed = CliRunner().invoke(check, ["lost_update"])
     assert failed.exit_code == 1

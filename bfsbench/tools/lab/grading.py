@@ -22,8 +22,8 @@ from bfsbench.graphs.load import load, resolve
 from bfsbench.programs import DeviceGraph, KernelSetup
 from bfsbench.programs.families.bfs.searches import KernelVariant
 from bfsbench.reports.table import Cell, Table
-from bfsbench.support.errors import KernelError
-from bfsbench.tools.check import Report, check
+from bfsbench.support.errors import KernelError, plural
+from bfsbench.tools.check import Report, check, launch_of
 from bfsbench.tools.lab import HERE, Exercise, exercises
 from bfsbench.variants import find
 
@@ -174,6 +174,18 @@ def _costs(exercise: Exercise, variant: type[KernelVariant]) -> dict[str, int]:
         arrays = {_address(array) for array in {**on_device.csr, **on_device.csc}.values()}
         levels = _address(search.level_array)
         return {name: cost(accesses, arrays, levels) for name, (cost, _) in COSTS.items()}
+
+
+def launches() -> str:
+    """Returns a line that says with which grids and blocks kernels are graded."""
+    texts = []
+    for grid, block in map(launch_of, range(1, SEEDS + 1)):
+        most = f", at most {plural(grid, 'block')}" if grid else ""
+        texts.append(f"blocks of {block} threads{most}")
+    return (
+        f"Launches: {'; '.join(texts)}. Costs: blocks of {BLOCK} threads. There are as many blocks as one "
+        "thread per vertex, or per entry of the frontier, needs."
+    )
 
 
 def runs_of(exercise: Exercise) -> int:
