@@ -432,7 +432,7 @@ bool ProgramDevice::report(int status, const char* path) {
     for (const Call& call : allocating_) {
         fprintf(file, "allocation\t%s\t%d\t%" PRIu64 "\n", call.from.file ? call.from.file : "", call.from.line, place_in_program(call.site));
     }
-    fprintf(file, "waits\t%" PRIu64 "\n", waits_);
+    fprintf(file, "waits\t%" PRIu64 "\n", waits_.load());
     for (const std::string& failure : failures_) fprintf(file, "failure\t%s\n", failure.c_str());
     for (const HostFinding& found : findings_) {
         fprintf(file, "host\t%s\t%s\t%d\t%" PRIu64 "\t%" PRIu64 "\t%s\n", found.kind, found.from.file ? found.from.file : "",

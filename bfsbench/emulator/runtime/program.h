@@ -2,10 +2,10 @@
 // API.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <unordered_map>
-#include <utility>
 
 #include "device_memory.h"
 #include "emu/program.h"
@@ -69,7 +69,7 @@ class ProgramDevice {
     Streams* streams() { return machine.watch && !current ? &machine.watch->streams : nullptr; }
     // Counts a wait of the host for the device, if the host has launched a kernel since it last waited.
     void count_wait() {
-        if (!current) waits_ += std::exchange(unawaited_, false);
+        if (!current) waits_ += unawaited_.exchange(false);
     }
     // Records that a signal kills the program. The program could not free its memory and read its errors any
     // more, so the report does not list these omissions.
@@ -107,8 +107,8 @@ class ProgramDevice {
     bool killed_ = false;
     CallSite unasked_{};
     const char* unasked_kernel_ = nullptr;
-    bool unawaited_ = false;  // true if the host has launched a kernel since it last waited
-    uint64_t waits_ = 0;
+    std::atomic<bool> unawaited_ = false;  // true if the host has launched a kernel since it last waited
+    std::atomic<uint64_t> waits_ = 0;
 };
 
 extern thread_local cudaError_t last_error;
