@@ -331,13 +331,13 @@ def lab_command(name: str | None, folder: Path | None, hand_ins: Path | None, st
 
         exercise = find(name)
         copied = hand_out(exercise, folder or Path(name))
-        shown = [
+        parts = [
             f"{copied} ({exercise.origin})",
             exercise.question,
             launches(),
             f"bfsbench check {copied.parent}",
         ]
-        click.echo("\n\n".join(shown))
+        click.echo("\n\n".join(parts))
         return
     if hand_ins:
         from bfsbench.tools.lab.grading import table
