@@ -59,13 +59,18 @@ def test_the_gallery_has_every_search_with_its_figure_and_kernel(gallery: Module
     assert "Not among the rows." in sections["luo"]
 
 
-@pytest.mark.parametrize(("place", "name"), [(1, "mine"), (2, "wide")])
-def test_the_examples_of_ones_own_kernel_are_right(tmp_path: Path, place: int, name: str) -> None:
+def write_example(folder: Path, place: int, name: str) -> None:
+    """Writes the two files of an example in docs/kernel.md into a folder. ``place`` counts from 1."""
     text = (ROOT / "docs" / "kernel.md").read_text()
-    folder = tmp_path / name
-    folder.mkdir()
     for kind, file in (("cpp", f"{name}.cu"), ("python", f"{name}.py")):
         (folder / file).write_text(text.split(f"```{kind}\n")[place].split("```")[0])
+
+
+@pytest.mark.parametrize(("place", "name"), [(1, "mine"), (2, "wide")])
+def test_the_examples_of_ones_own_kernel_are_right(tmp_path: Path, place: int, name: str) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    write_example(folder, place, name)
     command = [sys.executable, "-m", "bfsbench", "check", str(folder), "--seeds", "2", "--dataset", "pmpp"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200)
     assert (done.returncode, done.stdout) == (0, f"{name}: nothing found in 2 runs, 2 declared benign\n"), (
@@ -96,7 +101,7 @@ def python(folder: Path, *words: str) -> str:
 @pytest.fixture
 def mine(tmp_path: Path) -> Path:
     """Returns a folder with the Python file of docs/kernel.md and a kernel of ours that fits it."""
-    write_example(tmp_path)
+    write_example(tmp_path, 1, "mine")
     kernel = (ROOT / "cuda_src" / "frontier_numbers.cu").read_text()
     (tmp_path / "mine.cu").write_text(kernel.replace("frontier_numbers", "mine"))
     return tmp_path

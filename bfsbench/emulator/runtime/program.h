@@ -71,8 +71,8 @@ class ProgramDevice {
     void count_wait() {
         if (!current) waits_ += unawaited_.exchange(false);
     }
-    // Records that a signal kills the program. The program could not free its memory and read its errors any
-    // more, so the report does not list these omissions.
+    // Records that a signal kills the program. The report then lists no leaks and no unread errors, because
+    // the program had no chance to free its memory and read its errors.
     void die(const std::string& death, const void* site);
     // Writes findings and counts to the file `path`. Returns whether there is any finding.
     bool report(int status, const char* path);

@@ -76,8 +76,9 @@ def advice(counted: Counted, ceilings: Ceilings, level: int | None) -> Iterator[
 
 
 def _on(bound: str, counted: Counted) -> str:
-    """Returns the advice on a bound. Only a search with several launches can run its levels in fewer
-    launches."""
+    """Returns the advice on how to shorten the part ``bound`` of the predicted time. For launches, the advice
+    to a search with several launches is to run its levels in fewer launches. The advice to any other search
+    or program is a larger input."""
     launches = counted.launches["launch"].nunique()
     text = _ADVICE[bound].format(level=counted.level_name, launches=launches, waits=counted.waits)
     if bound != "launches":
