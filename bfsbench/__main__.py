@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Never
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
+    from bfsbench.support.interrupts import Ending
+
 _AGAIN_S = 0.02
 """Seconds until a lost interrupt is sent again. The destructor or callback that lost it has then ended."""
 
@@ -24,7 +26,7 @@ def _end(_number: int, _frame: FrameType | None) -> Never:
     os._exit(130)
 
 
-def keep_interrupts() -> None:
+def keep_interrupts(ending: Ending) -> None:
     """Send an interrupt to the main thread again if Python has lost it.
 
     In a destructor and in some callbacks, Python prints a KeyboardInterrupt instead of raising it. Dask's
@@ -35,6 +37,7 @@ def keep_interrupts() -> None:
         if not isinstance(lost.exc_value, KeyboardInterrupt):
             sys.__unraisablehook__(lost)
             return
+        ending.forget()
         main = threading.main_thread().ident
         assert main is not None
         again = threading.Timer(_AGAIN_S, signal.pthread_kill, (main, signal.SIGINT))
@@ -49,18 +52,20 @@ def main() -> None:
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if usual:
         signal.signal(signal.SIGINT, _end)
-        keep_interrupts()
     from bfsbench import cli
     from bfsbench.support.descendants import become_parent_of_orphans
-    from bfsbench.support.interrupts import INTERRUPTED, leave
+    from bfsbench.support.interrupts import INTERRUPTED, Ending, leave
 
+    ending = Ending()
+    if usual:
+        keep_interrupts(ending)
     become_parent_of_orphans()  # `leave` can then end the processes that a killed compiler has started
     try:
         if usual:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # batch systems end a job by this signal
+            signal.signal(signal.SIGINT, ending)
+        signal.signal(signal.SIGTERM, ending)  # batch systems end a job by this signal
         if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # false under nohup, which ignores the signal
-            signal.signal(signal.SIGHUP, signal.default_int_handler)
+            signal.signal(signal.SIGHUP, ending)
         cli.main()
     except SystemExit as end:
         if end.code == INTERRUPTED:

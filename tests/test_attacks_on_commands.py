@@ -107,11 +107,14 @@ def test_an_interrupt_while_modules_are_imported_is_one_line(tmp_path: Path, sta
 LOST = """
 import os, signal, time
 from bfsbench.__main__ import keep_interrupts
+from bfsbench.support.interrupts import Ending
 class Future:
     def __del__(self):
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.1)
-keep_interrupts()
+ending = Ending()
+signal.signal(signal.SIGINT, ending)
+keep_interrupts(ending)
 future = Future()
 try:
     del future

@@ -154,7 +154,7 @@ def undisturbed() -> Iterator[None]:
     """Delay interrupts until the end of this ``with`` block. By then the caller knows every process that the
     block has started, and can close it.
 
-    Raises KeyboardInterrupt at the end if an interrupt came. SIGTERM is delayed only if the program handles
+    If an interrupt came, its usual handler is called at the end. SIGTERM is delayed only if the program handles
     it in Python. If the block runs in a thread other than the main thread, nothing is delayed, because Python
     handles signals in the main thread only.
     """
@@ -171,4 +171,4 @@ def undisturbed() -> Iterator[None]:
         for number, handler in before.items():
             signal.signal(number, handler)
         if heard:
-            raise KeyboardInterrupt
+            signal.raise_signal(heard[0])

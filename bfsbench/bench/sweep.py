@@ -15,7 +15,7 @@ from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from bfsbench.backends import GPU_BACKENDS
 from bfsbench.backends.cupti_trace import load_cupti
@@ -44,6 +44,7 @@ from bfsbench.support.toolchain import HELPERS, building
 if TYPE_CHECKING:
     from bfsbench.rows.reading import KnownRows
 
+_Runner = TypeVar("_Runner", bound=Runner)
 _EMPTY = dict.fromkeys(COLUMNS, "")
 """A result row without values."""
 
@@ -414,15 +415,21 @@ def _started(request: SweepRequest) -> Iterator[Runner]:
     interrupt stops the runner.
     """
     host_only = all(variant.host for variant in request.work.variants)
-    runner = request.new_runner(None if host_only else request.method.backend)
+    with _closed(request.new_runner(None if host_only else request.method.backend)) as runner:
+        runner.start()
+        request.work.check(runner.device.limits if runner.device else None)
+        if request.method.cupti:
+            load_cupti()
+            if _backend(runner) not in GPU_BACKENDS:
+                raise OptionError("{cupti} traces kernels on a GPU, and this sweep has none")
+        yield runner
+
+
+@contextmanager
+def _closed(runner: _Runner) -> Iterator[_Runner]:
+    """Yield the runner, and close it at the end of the ``with`` block. An interrupt stops it at once."""
     with closing(runner):
         try:
-            runner.start()
-            request.work.check(runner.device.limits if runner.device else None)
-            if request.method.cupti:
-                load_cupti()
-                if _backend(runner) not in GPU_BACKENDS:
-                    raise OptionError("{cupti} traces kernels on a GPU, and this sweep has none")
             yield runner
         except KeyboardInterrupt:
             runner.stop()
@@ -551,7 +558,7 @@ class Trial:
         no device can run the variant.
         """
         axes, method = Axes([variant], [None], [None]), Method(REPEATS, limit_s)
-        with closing(Worker(None if variant.host else "auto")) as worker:
+        with _closed(Worker(None if variant.host else "auto")) as worker:
             worker.start()
             for self.shape in SHAPES:
                 begins(self.shape)

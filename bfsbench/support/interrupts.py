@@ -8,9 +8,11 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import Never, TypeVar
 
 from bfsbench.support import storage
@@ -24,7 +26,34 @@ INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """SIGINT, which Ctrl-C sends, SIGTERM, which batch systems send to every process of a job, and SIGHUP, which
 a terminal sends when it closes."""
 
+GRACE_S = 1.0
+"""Seconds that a program has to end after an interrupt. Interrupts that come in this time are ignored."""
+
 _T = TypeVar("_T")
+
+
+class Ending:
+    """The handler of interrupts for the command line.
+
+    The first interrupt raises KeyboardInterrupt. Batch systems may send several signals at once, and a second
+    KeyboardInterrupt would keep the first from ending child processes. So interrupts within GRACE_S seconds
+    are ignored. A later interrupt ends this process and its child processes at once.
+    """
+
+    def __init__(self) -> None:
+        self._began_s: float | None = None
+
+    def __call__(self, _number: int, _frame: FrameType | None) -> None:
+        if self._began_s is None:
+            self._began_s = time.monotonic()
+            raise KeyboardInterrupt
+        if time.monotonic() - self._began_s > GRACE_S:
+            os.write(2, b"bfsbench: interrupted\n")
+            leave()
+
+    def forget(self) -> None:
+        """Take the next interrupt for the first. Call this if Python has lost the KeyboardInterrupt."""
+        self._began_s = None
 
 
 def interruptible(work: Callable[[], _T]) -> _T:
@@ -67,7 +96,7 @@ def leave() -> Never:
     has started are killed, and its unfinished files are removed."""
     for number in INTERRUPTS:
         signal.signal(number, signal.SIG_IGN)
-    with suppress(OSError):
+    with suppress(OSError, RuntimeError):  # RuntimeError: the interrupt came while the stream was written
         sys.stdout.flush()
     kill_descendants()
     storage.remove_unfinished()
