@@ -154,9 +154,9 @@ def undisturbed() -> Iterator[None]:
     """Delay interrupts until the end of this ``with`` block. By then the caller knows every process that the
     block has started, and can close it.
 
-    If an interrupt came, its usual handler is called at the end. SIGTERM is delayed only if the program handles
-    it in Python. If the block runs in a thread other than the main thread, nothing is delayed, because Python
-    handles signals in the main thread only.
+    If an interrupt came, its usual handler is called at the end. SIGTERM is delayed only if the program
+    handles it in Python. If the block runs in a thread other than the main thread, nothing is delayed,
+    because Python handles signals in the main thread only.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

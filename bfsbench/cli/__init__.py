@@ -6,6 +6,8 @@ import importlib
 import io
 import os
 import sys
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NoReturn
 
 import click
@@ -81,38 +83,41 @@ class LazyGroup(click.Group):
         """Run a command. After an error that a user can cause, print one line on stderr and set the exit
         code.
 
-        An error that click raises is printed as one line, too.
+        An error that click raises is printed as one line, too. Commands may add functions to the list
+        ``context.obj``. Each of them is called with the message of the error.
         """
+        listeners: list[Callable[[str], None]] = []
         if sys.stdout is None:  # a file opened now would get the descriptor of the closed stream
             _end("cannot write the output: it is closed", 1)
+        end = partial(_end, listeners=listeners)
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
         try:
-            code = super().main(*args, **facts | {"standalone_mode": False})
+            code = super().main(*args, **facts | {"standalone_mode": False, "obj": listeners})
             sys.stdout.flush()
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.format_message())
             sys.exit(0)
         except click.ClickException as error:
-            _end(error.format_message(), error.exit_code)
+            end(error.format_message(), error.exit_code)
         except OptionError as error:
-            _end(error.on_command_line, error.exit_code)
+            end(error.on_command_line, error.exit_code)
         except BfsbenchError as error:
-            _end(str(error), error.exit_code)
+            end(str(error), error.exit_code)
         except MemoryError:
-            _end("out of memory: choose a smaller graph or fewer points at once, or a larger machine", 1)
+            end("out of memory: choose a smaller graph or fewer points at once, or a larger machine", 1)
         except (click.Abort, KeyboardInterrupt):
-            _end("interrupted", INTERRUPTED)
+            end("interrupted", INTERRUPTED)
         except OSError as error:
             if error.filename is not None and error.errno in _UNREACHABLE:
-                _end(f"{str(error.filename)[:80]}: {error.strerror}", UsageError.exit_code)
+                end(f"{str(error.filename)[:80]}: {error.strerror}", UsageError.exit_code)
             if error.filename is not None or error.errno not in (errno.EPIPE, errno.ENOSPC):
                 raise
             os.dup2(
                 os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
             )  # when Python exits, it must not flush the broken stream
-            _end(f"cannot write the output: {error.strerror}", 1)
+            end(f"cannot write the output: {error.strerror}", 1)
         sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -132,6 +137,8 @@ def main() -> None:
     """
 
 
-def _end(message: str, code: int) -> NoReturn:
+def _end(message: str, code: int, listeners: Iterable[Callable[[str], None]] = ()) -> NoReturn:
     click.echo("\n".join(printable(line) for line in f"bfsbench: {message}".split("\n")), err=True)
+    for listen in listeners:
+        listen(message)
     sys.exit(code)

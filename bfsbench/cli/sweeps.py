@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -51,7 +52,7 @@ from bfsbench.reports.levels import read_levels
 from bfsbench.rows.point import KnobValue, Point, row_name
 from bfsbench.rows.provenance import now
 from bfsbench.rows.results import OTHER_SUFFIXES, as_values, table
-from bfsbench.support.errors import ToolchainError, UsageError, plural, printable
+from bfsbench.support.errors import OptionError, ToolchainError, UsageError, plural, printable
 from bfsbench.support.interrupts import INTERRUPTED, OUT_OF_TIME
 from bfsbench.variants import all_families, family_of, find, find_family, with_aliases
 
@@ -84,6 +85,25 @@ class JsonLines(SweepProgress):
     def __init__(self) -> None:
         self._again = 0
         self._statuses: Counter[str] = Counter()
+        self._failed = False
+
+    @classmethod
+    def asked(cls, context: click.Context, _option: click.Parameter, wanted: bool) -> Self | None:
+        """Return the display that the option ``--json`` asks for, if any. The display also prints errors
+        that end the command before the sweep begins."""
+        if not wanted:
+            return None
+        lines = cls()
+        if context.obj is not None:
+            context.obj.append(lines.failed)
+        return lines
+
+    def failed(self, message: str) -> None:
+        """Print the error that ends the command. Further calls print nothing."""
+        if not self._failed:
+            self._failed = True
+            with suppress(_ReaderGoneError):
+                self._print("error", error=message)
 
     def __enter__(self) -> Self:
         return self
@@ -92,7 +112,10 @@ class JsonLines(SweepProgress):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         how = "complete" if error is None else "error" if isinstance(error, Exception) else "interrupted"
-        said = {"error": str(error)} if how == "error" else {}
+        said = {}
+        if isinstance(error, Exception) and not isinstance(error, _ReaderGoneError):
+            said["error"] = error.on_command_line if isinstance(error, OptionError) else str(error)
+            self.failed(said["error"])
         self._print("end", how=how, points=self._statuses.total(), statuses=dict(self._statuses), **said)
 
     def begin(self, device: DeviceInfo | None, total: int) -> None:
@@ -366,7 +389,14 @@ def findings(log: str) -> Iterable[str]:
 @click.option("--minutes", type=POSITIVE, metavar="M", help="Begin no point after M minutes.")
 @click.option("--dry-run", is_flag=True, help="Only print what would be measured.")
 @click.option("--quiet", is_flag=True, help="Show only errors and points that failed.")
-@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON per event.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    is_eager=True,  # so that errors in the values of other options are events, too
+    callback=JsonLines.asked,
+    help="Print one line of JSON per event.",
+)
 @click.option(
     "--sanitizer",
     type=click.Choice(TOOLS),
@@ -385,7 +415,7 @@ def run_command(
     minutes: float | None,
     dry_run: bool,
     quiet: bool,
-    as_json: bool,
+    as_json: JsonLines | None,
     sanitizer: str | None,
     knobs: dict[str, list[KnobValue]],
 ) -> None:
@@ -400,7 +430,7 @@ def run_command(
     deadline = deadline_in(minutes)
     if as_json and quiet:
         raise UsageError("--quiet and --json exclude each other")
-    progress = JsonLines() if as_json else Failures() if quiet else None
+    progress = as_json or (Failures() if quiet else None)
     chosen = chosen_variants(names(variants, "--variant"), family)
     problem = family_of(chosen)
     choice = sources.choice(problem)
@@ -412,7 +442,7 @@ def run_command(
         if not sanitize(sanitizer, sys.argv[1:]):
             raise SystemExit(1)
     elif dry_run:
-        points = preview(asked, real_sources=as_json)
+        points = preview(asked, real_sources=as_json is not None)
         if as_json:
             for point in points:
                 click.echo(json.dumps(as_values(point.axes())))

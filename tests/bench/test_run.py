@@ -524,11 +524,19 @@ def test_rows_name_the_cores_that_the_process_may_use(tmp_path: Path) -> None:
     assert row["host_cpu"].endswith("(1 cores)")
 
 
-def test_an_error_is_the_last_line_of_json(tmp_path: Path) -> None:
+def test_an_error_during_a_sweep_is_an_event_before_the_last(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("precious\n")
     done = run("--variant", "push", "--json", "--dataset", LATTICE, cwd=tmp_path, check=2)
-    end = json.loads(done.stdout.splitlines()[-1])
-    assert (end["event"], end["how"]) == ("end", "error") and end["error"] in done.stderr
+    error, end = [json.loads(line) for line in done.stdout.splitlines()[-2:]]
+    assert (end["event"], end["how"]) == ("end", "error")
+    assert error["event"] == "error" and done.stderr == f"bfsbench: {error['error']}\n"
+
+
+@pytest.mark.parametrize("words", [("--variant", "nope"), ("--repeats", "x"), ("--dataset", "nonsuch")])
+def test_an_error_before_the_sweep_is_the_only_event(tmp_path: Path, words: tuple[str, str]) -> None:
+    done = run("--dataset", LATTICE, *words, "--json", cwd=tmp_path, check=2)
+    (event,) = [json.loads(line) for line in done.stdout.splitlines()]
+    assert event["event"] == "error" and done.stderr == f"bfsbench: {event['error']}\n"
 
 
 def test_a_dry_run_does_not_make_the_graph(tmp_path: Path) -> None:
