@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bfsbench.cli.sweeps import findings
+from bfsbench.cli.sanitizer import findings
 from bfsbench.graphs.load import load
 from bfsbench.tools.check import GRAPHS, SMALLER_GRAPHS
 from tests.commands import bfsbench, bfsbench_with

@@ -2,12 +2,8 @@
 
 import json
 import math
-import re
 import shlex
-import shutil
-import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,14 +41,15 @@ from bfsbench.cli.options import (
     source_options,
     variants_option,
 )
+from bfsbench.cli.sanitizer import TOOLS, sanitize
 from bfsbench.cluster.address import runner_maker
 from bfsbench.graphs.load import GraphName, known_vertices, memory_lines, not_here
 from bfsbench.reports import summary, warnings
 from bfsbench.reports.levels import read_levels
 from bfsbench.rows.point import KnobValue, Point, row_name
-from bfsbench.rows.provenance import now
+from bfsbench.rows.provenance import now, seconds_per_row
 from bfsbench.rows.results import OTHER_SUFFIXES, as_values, table
-from bfsbench.support.errors import OptionError, ToolchainError, UsageError, plural, printable
+from bfsbench.support.errors import OptionError, UsageError, plural, printable
 from bfsbench.support.interrupts import INTERRUPTED, OUT_OF_TIME
 from bfsbench.variants import all_families, family_of, find, find_family, with_aliases
 
@@ -272,6 +269,24 @@ def print_plan(points: Sequence[Point], repeats: int) -> None:
     click.echo(f"\n{total}, each run once to check it and {timed} to time it")
 
 
+def print_time(points: Sequence[Point], path: Path) -> None:
+    """Print roughly how long these points (configurations) will take, by the rows that the result file has of
+    their graphs. Prints nothing if the file has too few rows."""
+    paces = seconds_per_row(path)
+    left = Counter(row_name(point.graph) for point in points)
+    known = Counter({graph: count for graph, count in left.items() if graph in paces})
+    if not known:
+        return
+    seconds = sum(paces[graph] * count for graph, count in known.items())
+    size, unit = next((size, unit) for size, unit in _UNITS if seconds >= 2 * size or size == 1)
+    which = "" if known == left else f" for {known.total()} of them, on graphs with rows in {path}"
+    how = f"if they take as long as the points in {path}"
+    click.echo(f"about {max(seconds / size, 1):.0f} {unit}{which}, {how}")
+
+
+_UNITS = ((3600, "h"), (60, "min"), (1, "s"))
+
+
 def print_memory(graphs: Sequence[GraphName], points: Sequence[Point]) -> None:
     """Print how much memory it takes to open each graph. For variants that declare a formula for their
     memory, also print how much their searches take."""
@@ -296,72 +311,6 @@ def print_obstacles(graphs: Sequence[GraphName], out: Path | None, resume: bool)
             click.echo(missing)
     if out is not None and out.exists() and not resume:
         click.echo(f"{out} exists: add --resume to continue it, or choose another --out")
-
-
-TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
-_OF_ROWS = ("--out", "--repeats", "--resume", "--retry-failed")
-"""Options that concern the result file, which a sweep under compute-sanitizer does not keep."""
-_MARK = "========= "
-_MOST_SHOWN = 20
-
-
-def sanitize(tool: str, words: Sequence[str]) -> bool:
-    """Run ``bfsbench WORDS`` under a tool of compute-sanitizer, and print the findings.
-
-    Returns True if there are no findings and no point failed. Each point runs with one repeat, and no result
-    file is kept. Raises ToolchainError if compute-sanitizer is not installed. Raises UsageError for options
-    that concern the result file, and if the sweep itself cannot run.
-    """
-    program = shutil.which("compute-sanitizer")
-    if program is None:
-        lacks = "no compute-sanitizer found: it comes with the CUDA toolkit; put its bin on the PATH"
-        raise ToolchainError(lacks)
-    own = [word for word in words if word.partition("=")[0] in _OF_ROWS]
-    if own:
-        raise UsageError(f"--sanitizer keeps no rows: leave out {', '.join(own)}")
-    with tempfile.TemporaryDirectory() as folder:
-        command = [program, "--tool", tool, "--target-processes", "all", "--log-file", f"{folder}/%p.log"]
-        sweep = [sys.executable, "-m", "bfsbench", *_without_sanitizer(words)]
-        once = ["--repeats", "1", "--quiet", "--out", f"{folder}/rows.csv"]
-        done = subprocess.run([*command, *sweep, *once], check=False)
-        logs = [path.read_text(errors="replace") for path in sorted(Path(folder).glob("*.log"))]
-    if done.returncode not in (0, 1) or not logs:
-        raise UsageError(f"the sweep under compute-sanitizer ended with exit code {done.returncode}")
-    found = Counter(finding for log in logs for finding in findings(log))
-    for finding, count in found.most_common(_MOST_SHOWN):
-        click.echo(f"{finding}: {plural(count, 'time')}")
-    if len(found) > _MOST_SHOWN:
-        click.echo(f"and {plural(len(found) - _MOST_SHOWN, 'finding')} more")
-    total = sum(found.values())
-    click.echo(f"{tool}: {plural(total, 'error') if total else 'nothing found'}", err=True)
-    return not found and done.returncode == 0
-
-
-def _without_sanitizer(words: Sequence[str]) -> Iterable[str]:
-    rest = iter(words)
-    for word in rest:
-        if word == "--sanitizer":
-            next(rest, None)
-        elif not word.startswith("--sanitizer="):
-            yield word
-
-
-def findings(log: str) -> Iterable[str]:
-    """Yield the errors in a log of compute-sanitizer, one text per error. A text includes the source line if
-    the log names it.
-
-    An error begins with a line that is not indented after ``=========``. The text ``in FILE:LINE`` in this
-    line or in the next line is the place in the kernel.
-    """
-    lines = [line.removeprefix(_MARK) for line in log.splitlines() if line.startswith(_MARK)]
-    for place, line in enumerate(lines):
-        if line.startswith(
-            (" ", "COMPUTE-SANITIZER", "ERROR SUMMARY", "RACECHECK SUMMARY", "Target application")
-        ):
-            continue
-        where = re.search(r" in (\S+:\d+)", "\n".join(lines[place : place + 2]))
-        what = line.partition(" at ")[0]
-        yield f"{what} ({where[1]})" if where else what
 
 
 @click.command(cls=KnobCommand)
@@ -448,6 +397,8 @@ def run_command(
                 click.echo(json.dumps(as_values(point.axes())))
         elif points:
             print_plan(points, measuring.repeats)
+            if measuring.resume and asked.path is not None and asked.path.exists():
+                print_time(points, asked.path)
             print_memory(work.graphs, points)
             print_obstacles(work.graphs, out, measuring.resume)
         else:

@@ -21,7 +21,9 @@ import tokenize
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
+from statistics import fmean
 from types import ModuleType
 from typing import Any
 
@@ -30,7 +32,9 @@ from bfsbench.graphs.graph import Graph
 from bfsbench.kernels import source_files
 from bfsbench.kernels.source import SourceText
 from bfsbench.programs import KernelProgram, KnobValue, Variant
-from bfsbench.rows.point import Point
+from bfsbench.rows.columns import COLUMNS
+from bfsbench.rows.point import Point, row_name
+from bfsbench.rows.reading import read_texts
 from bfsbench.rows.results import SCHEMA_VERSION
 from bfsbench.support import toolchain
 from bfsbench.support.errors import ToolchainError, UsageError, no_formula, printable
@@ -171,6 +175,26 @@ def read_runs(rows: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
     except (OSError, ValueError):
         return []
+
+
+_FEWEST_ROWS = 5
+"""Rows of a graph that an estimate of time needs."""
+
+
+def seconds_per_row(rows: Path) -> dict[str, float]:
+    """Return the mean time between the rows of a result file in s, for each graph with enough rows.
+
+    The pauses between runs are left out: of the times between rows, the longest are taken for these pauses.
+    Returns an empty dictionary if no record tells the number of runs.
+    """
+    runs = len(read_runs(rows))
+    texts = read_texts(rows, COLUMNS, ("taken_at", "graph"))
+    taken = sorted(zip(map(datetime.fromisoformat, texts["taken_at"]), texts["graph"], strict=True))
+    between = sorted(((then - at).total_seconds(), graph) for (at, graph), (then, _) in pairwise(taken))
+    times: dict[str, list[float]] = {}
+    for seconds, graph in between[: len(between) - runs + 1] if runs else ():
+        times.setdefault(row_name(graph), []).append(seconds)
+    return {graph: fmean(found) for graph, found in times.items() if len(found) >= _FEWEST_ROWS}
 
 
 def describe_run(origins: Iterable[Mapping[str, str]]) -> dict[str, Any]:

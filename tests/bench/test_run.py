@@ -553,6 +553,18 @@ def test_a_dry_run_names_what_a_sweep_lacks(tmp_path: Path) -> None:
     assert "r.csv exists: add --resume to continue it, or choose another --out" in said
 
 
+def test_a_dry_run_estimates_the_time_that_is_left_from_the_rows_of_the_file(tmp_path: Path) -> None:
+    words = ("--dataset", LATTICE, "--variant", "push", "--resume", "--block")
+    run(*words, "32:192:+32", cwd=tmp_path)
+    header, *lines = (tmp_path / "r.csv").read_text().splitlines()
+    spread = [line[:-20] + f"2026-01-01T00:{10 * place:02}:00Z" for place, line in enumerate(lines)]
+    (tmp_path / "r.csv").write_text("\n".join([header, *spread, ""]))
+    left = run(*words, "32:256:+32", "--dry-run", cwd=tmp_path).stdout
+    assert "2 points" in left and "about 20 min, if" in left
+    (tmp_path / "r.csv").write_text("\n".join([header, *spread[:3], ""]))
+    assert "about" not in run(*words, "32:256:+32", "--dry-run", cwd=tmp_path).stdout.partition("memory")[0]
+
+
 def test_rows_name_the_schedule_they_were_run_in(tmp_path: Path) -> None:
     words = ("--dataset", LATTICE, "--variant", "push")
     (row,) = measured(*words, "--schedule-seed", "7", cwd=tmp_path)

@@ -14,6 +14,7 @@ from bfsbench.cluster.address import QUEUES, Jobs
 from bfsbench.cluster.certificates import make
 from bfsbench.rows.results import read_rows
 from bfsbench.support.errors import InputError, UsageError
+from tests.commands import bfsbench
 
 SETTINGS = """
 n_workers = 3
@@ -195,3 +196,19 @@ def test_a_job_that_is_refused_is_one_line(queue: str) -> None:
     launch.require_dask()
     with pytest.raises(UsageError, match=rf"^jobqueue\.{queue}: no such queue: gpus$"):
         launch.start_jobs(Jobs(queue), None)
+
+
+def test_the_job_array_in_the_guide_measures_one_graph_per_task(tmp_path: Path) -> None:
+    """No batch system starts the script. Each task is submitted twice, as after an interruption."""
+    page = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text()
+    script = page.partition("```bash\n")[2].partition("```")[0]
+    graphs = "soc-Epinions1 USA-road-d.NY web-NotreDame", "'lattice(rows=3,columns=4)' 'star(n=9)' 'path(n=7)'"
+    for old, new in (graphs, ("--variant all", "--variant push")):
+        assert old in script
+        script = script.replace(old, new)
+    folder = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    for task in (0, 0, 1, 2):
+        environment = os.environ | {"SLURM_ARRAY_TASK_ID": str(task), "PATH": folder}
+        subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment, check=True)
+    assert {len(read_rows(path)) for path in (tmp_path / "sweep").glob("*.csv")} == {4}
+    assert "lattice" in bfsbench("report", "sweep", cwd=tmp_path).stdout
