@@ -1,5 +1,6 @@
 """``bfsbench cache`` shows and removes the folders of the cache."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,8 @@ def test_only_the_named_folders_are_removed(cache: Path) -> None:
         file.write_bytes(bytes(1024))
     lines = [line.split() for line in invoke("cache").stdout.splitlines()]
     assert ["graphs", "2", "2.0", "KiB"] in [line[:4] for line in lines]
+    folders = json.loads(invoke("cache", "--format", "json").stdout)["cache"]["rows"]
+    assert {row["folder"]: row["bytes"] for row in folders}["graphs"] == 2048
     done = invoke("cache", "--clean", "graphs,native")
     assert [path.name for path in cache.iterdir()] == ["entries"]
     assert "entries" in done.stdout and "graphs" not in done.stdout

@@ -121,12 +121,14 @@ def cache_command(clean: str | None, style: str) -> None:
                 raise UsageError(f"cannot remove {error.filename}: {error.strerror}") from error
             click.echo(f"removed {cache / name}", err=True)
     rows = [
-        (name, len(files), size_text(sum(file.stat().st_size for file in files)), content)
+        (name, len(files), sum(file.stat().st_size for file in files), content)
         for name, content in CACHE_PARTS.items()
         if (files := [path for path in (cache / name).rglob("*") if path.is_file()])
     ]
     notes = () if rows else ("The cache is empty.",)
-    table = Table("cache", f"Cache in {cache}", ("folder", "files", "size", "content"), [*rows], notes)
+    heading, size = ("bytes", int) if style in ("json", "csv") else ("size", size_text)
+    cells = [(name, files, size(number), content) for name, files, number, content in rows]
+    table = Table("cache", f"Cache in {cache}", ("folder", "files", heading, "content"), [*cells], notes)
     click.echo(rendered([table], style), nl=False)
 
 

@@ -1,5 +1,4 @@
-"""Runs the points of ``bfsbench run --sanitizer`` under compute-sanitizer, which checks the accesses of kernels
-on a GPU."""
+"""Runs the points of ``bfsbench run --sanitizer`` under compute-sanitizer, which checks kernels on a GPU."""
 
 import re
 import shutil
