@@ -13,10 +13,12 @@ Most commands are also Python functions::
     pairs = bfsbench.all_pairs(bfsbench.generate("weighted_random", n=500), next_hops=True)
     bfsbench.path_between(pairs.next_hops, source=3, target=7)
     rows = bfsbench.sweep(graph, ["push", "pull"], block=[64, 256], backend="cpu")
+    bfsbench.write_results(rows, "results/run.csv")
     rows = bfsbench.read_results("results/run.csv")
     bfsbench.report(rows, tables="ranking", out="ranking.tex")["ranking"]
     bfsbench.compare("results/old.csv", rows).frame()
     bfsbench.check("push", seeds=2)
+    bfsbench.tune_search(graph, "virtual_warp", method="axes", minutes=5)
     bfsbench.tune("saxpy.cu", {"n": n, "x": x, "y": y}, reference, work=n, block=[128, 256])
 """
 
@@ -59,6 +61,8 @@ __all__ = [
     "solve",
     "sweep",
     "tune",
+    "tune_search",
+    "write_results",
 ]
 
 

@@ -7,42 +7,46 @@ The functions read result files, check kernels, run variants in this process, an
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import sha256
 from inspect import signature
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from bfsbench.backends import has_gpu
 from bfsbench.bench import axes as axis_language
 from bfsbench.bench.axes import Values
 from bfsbench.bench.options import OPTIONS, Method, takes_options
 from bfsbench.bench.plan import (
     Axes,
     Crossing,
+    Several,
     SourceChoice,
+    Work,
     check_axes,
+    check_knobs,
     check_source,
     chosen_variants,
     launches,
 )
 from bfsbench.bench.session import Session
-from bfsbench.bench.sweep import SweepProgress as SweepProgress, SweepRequest, sweep as carry_out
+from bfsbench.bench.sweep import SweepProgress as SweepProgress, SweepRequest, deadline_in, sweep as carry_out
+from bfsbench.bench.tune import METHODS, NOT_TUNED, Tuning
 from bfsbench.bench.tune_kernel import tune as tune
 from bfsbench.cluster.address import runner_maker
 from bfsbench.graphs.catalogue import Recipe
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import canonical_spec, generate as generate_edges
+from bfsbench.graphs.given import loadable, several
 from bfsbench.graphs.graph import Graph as Graph, Vertex
-from bfsbench.graphs.interop import GraphLike, as_graph, write_matrix
-from bfsbench.graphs.load import GraphName, load as load, load_parsed, resolve
+from bfsbench.graphs.interop import GraphLike, as_graph
+from bfsbench.graphs.load import GraphName, load as load
 from bfsbench.programs import KnobValue, Variant
 from bfsbench.programs.families.apsp.matrix import INFINITY
 from bfsbench.programs.families.apsp.problem import path_between as path_between
@@ -50,10 +54,10 @@ from bfsbench.programs.families.bfs.parents import path as path
 from bfsbench.programs.families.bfs.search import shared_levels
 from bfsbench.reports.asked import compare as compare, report as report
 from bfsbench.rows import results
-from bfsbench.support import storage
 from bfsbench.support.errors import (
     BfsbenchError as BfsbenchError,
     UsageError as UsageError,
+    limit_or_none,
     listed,
     positive,
     positive_or_none,
@@ -61,7 +65,6 @@ from bfsbench.support.errors import (
     whole,
 )
 from bfsbench.support.gpu_memory import DeviceArray
-from bfsbench.support.paths import cache_dir
 from bfsbench.tools import check as checks
 from bfsbench.variants import add_folder, all_variants, family_of, find
 
@@ -77,6 +80,19 @@ def read_results(*paths: os.PathLike[str] | str | Iterable[os.PathLike[str] | st
     """
     lists = map(listed, paths)
     return results.typed(results.read_results([*chain.from_iterable(lists)]))
+
+
+def write_results(rows: pd.DataFrame, path: os.PathLike[str] | str) -> None:
+    """Write rows of :func:`sweep` or :func:`read_results` to a result file, which :func:`read_results`,
+    :func:`report`, :func:`compare` and the commands read. ::
+
+        bfsbench.write_results(rows[rows.variant == "adaptive"], "adaptive.csv")
+
+    Columns that result files do not have are left out. Raises UsageError if columns are missing, or if the
+    file cannot be written. ``DataFrame.to_csv`` does not write a result file, because it writes the index and
+    the lists of samples in another form.
+    """
+    results.write(rows, Path(path))
 
 
 def check(
@@ -126,7 +142,7 @@ def check(
     some = grid is not None or block is not None
     axes = Axes(chosen, [grid] if some else [], [block] if some else [], given)
     check_axes(axes, None)
-    named = [*map(_named, _several(graphs))]
+    named = [*map(loadable, several(graphs))]
     found = [
         checks.check(variant, axes, named or checks.usual_graphs(variant, axes), seeds, lambda: None)
         for variant in chosen
@@ -373,7 +389,7 @@ def search(
 
 def all_pairs(
     graph: GraphLike,
-    variant: str = "apsp_fw_blocked",
+    variant: str | None = None,
     *,
     grid: int | None = None,
     block: int | None = None,
@@ -384,20 +400,25 @@ def all_pairs(
 ) -> AllPairsResult:
     """Find all-pairs shortest paths in this process, time the run, and check the distances against SciPy.
 
-    ``graph`` is anything that :func:`solve` accepts. Arcs of a graph without weights have the weight 1.
-    Variants that choose their own grid and block ignore ``grid`` and ``block``. With ``next_hops``, one more
-    run after the timed runs records the paths.
+    ``graph`` is anything that :func:`solve` accepts. Arcs of a graph without weights have the weight 1. The
+    default ``variant`` is ``apsp_fw_blocked``. Its kernels are slow in the emulator, so without a GPU the
+    default is ``cpu_floyd_warshall``, unless ``backend``, ``grid``, ``block`` or a knob is given. Variants
+    that choose their own grid and block ignore ``grid`` and ``block``. With ``next_hops``, one more run after
+    the timed runs records the paths.
 
     Raises UsageError for unknown names, values out of range, and graphs that are too large for a matrix.
     Raises DeviceError or a subclass if the device fails, and WrongDistancesError if distances or next hops
     are wrong.
     """
+    if variant is None:
+        on_host = backend == "auto" and not (grid or block or knobs) and not has_gpu()
+        variant = "cpu_floyd_warshall" if on_host else "apsp_fw_blocked"
     settings = _spelt(knobs, [find(variant)], all_pairs)
     asked = (graph, variant, None, grid, block, backend, repeats, next_hops, settings)
     return _solve(AllPairsResult, "apsp", *asked)
 
 
-@takes_options
+@takes_options()
 def sweep(
     graphs: GraphLike | Sequence[GraphLike],
     variants: str | Sequence[str] = "all",
@@ -409,6 +430,7 @@ def sweep(
     sources: int | Sequence[int] | None = None,
     source_ids: Sequence[Vertex] | None = None,
     seed: int = 0,
+    minutes: float | None = None,
     out: os.PathLike[str] | str | None = None,
     progress: SweepProgress | None = None,
     **words: Any,
@@ -426,7 +448,8 @@ def sweep(
     graphs
         Names, files or generators as for ``--dataset``, or any graph that :func:`search` takes. Several
         graphs are given in a list. A graph that no other process can load is written to the cache, where its
-        vertices are numbered from 0. Rows have the graph's own name.
+        vertices are numbered from 0. Rows have the graph's own name. A graph without a name is called
+        ``graph-`` and the first 8 digits of its checksum.
     variants
         Names or aliases. ``"all"`` stands for all variants of ``family``, which is ``"bfs"`` unless variants
         of another family are named. Rows have the name that an alias stands for. For example, rows of
@@ -444,6 +467,8 @@ def sweep(
     source_ids
         A list of vertices, by their ids or names in the graph's file. It replaces ``sources``. It is allowed
         for graphs given by name, and for one graph in memory.
+    minutes
+        A limit of time. No point begins after it, and the points that are left have no rows.
     out
         The result file to write, or None.
     progress
@@ -460,28 +485,103 @@ def sweep(
     Raises BfsbenchError if nothing can run at all. An interrupt ends the running point. The rows that ``out``
     already has are kept.
     """
+    chosen = chosen_variants(listed(variants), family)
+    choice = _source_choice(chosen, sources, source_ids, seed)
+    method, values = _options(words, chosen, sweep)
+    grids, blocks = axis_language.grids(grid), axis_language.blocks(block)
+    names, choice = _graphs(graphs, choice, source_ids)
+    work = Crossing(names, Axes(chosen, grids, blocks, values, preset), choice)
+    return _measured(work, method, out, progress, minutes)
+
+
+@takes_options(*NOT_TUNED, "until_decided")
+def tune_search(
+    graphs: GraphLike | Sequence[GraphLike],
+    variants: str | Sequence[str],
+    *,
+    grid: Values | None = None,
+    block: Values | None = None,
+    preset: str = "default",
+    sources: int | Sequence[int] | None = None,
+    source_ids: Sequence[Vertex] | None = None,
+    seed: int = 0,
+    method: str = METHODS[0],
+    points: int | None = None,
+    minutes: float | None = None,
+    out: os.PathLike[str] | str | None = None,
+    progress: SweepProgress | None = None,
+    **words: Any,
+) -> pd.DataFrame:
+    """Find the fastest grid, block and knobs of each variant on each graph, like ``bfsbench tune``. ::
+
+        rows = bfsbench.tune_search("soc-Epinions1", "virtual_warp", method="axes", minutes=5, sources=3)
+        times = rows[rows.status == "ok"].groupby(["graph", "variant", "grid", "block", "knobs"]).search_ms
+        times.median().sort_values()
+
+    The parameters that :func:`sweep` has, too, mean the same here, with these exceptions. Without ``grid``,
+    ``block`` or values of a knob, values to try are chosen. ``seed`` chooses configurations, too. ``method``
+    is ``"optuna"``, ``"axes"``, ``"restarts"`` or ``"exhaustive"``, as for ``bfsbench tune --method``.
+    ``points`` and ``minutes`` limit the measurements of each variant on each graph. With ``"optuna"``, one of
+    them must be given.
+
+    Returns the rows of all measured points, in the order measured. Raises the errors of :func:`sweep`. Raises
+    ToolchainError if Optuna is needed and not installed.
+    """
+    chosen = chosen_variants(listed(variants))
+    choice = _source_choice(chosen, sources, source_ids, seed)
+    options, values = _options(words, chosen, tune_search)
+    check_knobs(chosen, values)
+    grids = [] if grid is None else axis_language.grids(grid)
+    blocks = [] if block is None else axis_language.blocks(block)
+    names, choice = _graphs(graphs, choice, source_ids)
+    limits = positive_or_none("points", points), limit_or_none("minutes", minutes)
+    tunings = []
+    for name, variant in product(names, chosen):
+        own = {knob.name: values[knob.name] for knob in variant.knobs if knob.name in values}
+        axes = Axes([variant], grids, blocks, own, preset)
+        tunings.append(Tuning(name, axes, choice, method, seed, *limits))
+    return _measured(Several(tunings), options, out, progress)
+
+
+def _options(
+    words: dict[str, Any], chosen: Sequence[type[Variant]], function: Callable[..., object]
+) -> tuple[Method, dict[str, list[KnobValue]]]:
+    """Return the measuring options and the values of knobs among the keyword arguments of a function."""
+    names = [name for name in signature(function).parameters if name in OPTIONS and name in words]
+    method = Method(**{name: words.pop(name) for name in names})
+    knobs = _spelt(words, chosen, function)
+    return method, {name: axis_language.expand(value) for name, value in knobs.items()}
+
+
+def _graphs(
+    graphs: GraphLike | Sequence[GraphLike], choice: SourceChoice, source_ids: Sequence[Vertex] | None
+) -> tuple[list[GraphName], SourceChoice]:
+    """Return names by which worker processes load the graphs, and the choice of sources in these graphs."""
+    given = several(graphs)
+    if source_ids is not None and (kept := [one for one in given if not isinstance(one, str | os.PathLike)]):
+        if len(given) > 1:
+            raise UsageError("source_ids go with one graph, or with graphs that are given by name")
+        graph = as_graph(kept[0])  # another process may know the vertices only by number
+        choice = replace(choice, given=tuple(map(graph.vertex, choice.given)), published=False)
+    return list(dict.fromkeys(map(loadable, given))), choice
+
+
+def _measured(
+    work: Work,
+    method: Method,
+    out: os.PathLike[str] | str | None,
+    progress: SweepProgress | None,
+    minutes: float | None = None,
+) -> pd.DataFrame:
+    """Measure the points of a sweep. Returns their rows."""
     if progress is not None and not isinstance(progress, SweepProgress):
         raise UsageError(
             f"progress must be an object of a class derived from SweepProgress, not {progress!r}"
         )
-    chosen = chosen_variants(listed(variants), family)
-    choice = _source_choice(chosen, sources, source_ids, seed)
-    method = Method(**{name: words.pop(name) for name in OPTIONS if name in words})
-    values = {name: axis_language.expand(value) for name, value in _spelt(words, chosen, sweep).items()}
-    grids, blocks = axis_language.grids(grid), axis_language.blocks(block)
-    several = _several(graphs)
-    if source_ids is not None and (
-        kept := [one for one in several if not isinstance(one, str | os.PathLike)]
-    ):
-        if len(several) > 1:
-            raise UsageError("source_ids go with one graph, or with graphs that are given by name")
-        graph = as_graph(kept[0])  # another process may know the vertices only by number
-        choice = replace(choice, given=tuple(map(graph.vertex, choice.given)), published=False)
-    names = list(dict.fromkeys(map(_named, several)))
-    work = Crossing(names, Axes(chosen, grids, blocks, values, preset), choice)
-    runner = runner_maker(method, lambda line: None)
-    outcome = carry_out(SweepRequest(work, method, None if out is None else Path(out), runner), progress)
-    return results.table(outcome.rows)
+    path, deadline = None if out is None else Path(out), deadline_in(limit_or_none("minutes", minutes))
+    request = SweepRequest(work, method, path, runner_maker(method, lambda line: None), deadline)
+    with progress or SweepProgress() as shown:
+        return results.table(carry_out(request, shown).rows)
 
 
 def _source_choice(
@@ -496,63 +596,3 @@ def _source_choice(
         raise UsageError("sources and source_ids exclude each other")
     given = listed if source_ids is None else source_ids
     return SourceChoice.of(family_of(chosen), given, count, seed, source_ids is not None)
-
-
-def _several(graphs: GraphLike | Sequence[GraphLike]) -> Sequence[GraphLike]:
-    """Return the graphs in an argument that may be one graph or several graphs.
-
-    A list, or a tuple of names, paths and Graphs, contains several graphs. Any other argument is one graph,
-    such as a tuple of arrays.
-    """
-    if isinstance(graphs, list):
-        return graphs
-    if isinstance(graphs, tuple) and all(isinstance(one, str | os.PathLike | Graph) for one in graphs):
-        return graphs
-    return [cast(GraphLike, graphs)]
-
-
-def _named(given: GraphLike) -> GraphName:
-    """Return a name by which another process can load the given graph.
-
-    A graph in memory that no other process can load is first written to the cache.
-    """
-    if isinstance(given, str | os.PathLike):
-        return resolve(os.fspath(given))
-    graph = as_graph(given)
-    try:
-        known = resolve(graph.locator or graph.full_name)
-        # The checksum does not cover names. A graph that was loaded has the names of its file.
-        if load_parsed(known).checksum == graph.checksum and (graph.locator or graph.names is None):
-            return known
-    except UsageError:
-        pass  # other processes cannot find a graph by this name
-    return _kept(graph)
-
-
-def _kept(graph: Graph) -> GraphName:
-    """Write a graph to a file in the cache, unless the file exists. Returns the name by which this file is
-    loaded.
-
-    The file stores the arcs, the weights and the names of vertices. It does not store the original ids of
-    vertices. Raises UsageError if the graph in the written file differs from ``graph``.
-    """
-    plain = re.sub(r"[^A-Za-z0-9_.+-]+", "_", graph.name) or "graph"
-    contents = sha256(graph.checksum.encode())
-    if graph.names is not None:
-        contents.update(graph.names.offsets.data)
-        contents.update(graph.names.text.data)
-    path = cache_dir() / "given" / contents.hexdigest()[:20] / f"{plain}.npz"
-    orientation = "directed" if graph.direction == "directed" else "both_ways"
-    weights = "ignore" if graph.weights is None else "read"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with storage.replacing(path) as file:
-            write_matrix(file, graph)
-    request = resolve(f"{path}:orientation={orientation}:weights={weights}:{graph.direction}")
-    if load_parsed(request).checksum != graph.checksum:
-        path.unlink()
-        raise UsageError(
-            f"{graph.full_name} cannot be passed to other processes: "
-            "write it to a file, and give the file's name"
-        )
-    return request

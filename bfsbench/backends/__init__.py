@@ -4,6 +4,7 @@ this machine's CPU."""
 from __future__ import annotations
 
 import logging
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from bfsbench.support.errors import DeviceError, ToolchainError, UnsupportedDeviceError, UsageError
@@ -46,6 +47,12 @@ def open_device(backend: str, schedule_seed: int = 0) -> Device:
     from bfsbench.backends.cpu import CpuDevice
 
     return CpuDevice(seed=schedule_seed)
+
+
+def has_gpu() -> bool:
+    """Return whether the backend ``auto`` runs kernels on a GPU."""
+    with closing(open_device("auto")) as device:
+        return device.backend in GPU_BACKENDS
 
 
 def _driver(backend: str) -> Driver:

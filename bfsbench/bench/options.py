@@ -282,21 +282,27 @@ KINDS: dict[str, type] = {
 ``int``."""
 
 
-def takes_options(function: _Function) -> _Function:
-    """Decorate a function that accepts the measuring options among its keyword arguments.
+def takes_options(*without: str) -> Callable[[_Function], _Function]:
+    """Return a decorator for a function that accepts the measuring options among its keyword arguments,
+    except the options in ``without``.
 
     The options appear in the function's signature and in its docstring, so that ``help()`` shows them.
     """
-    signature = inspect.signature(function)
-    *named, others = signature.parameters.values()
-    options = [
-        inspect.Parameter(
-            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type
-        )
-        for field in dataclasses.fields(Method)
-    ]
-    vars(function)["__signature__"] = signature.replace(parameters=[*named, *options, others])
-    title = "Measuring options"
-    lines = (f"    {name}\n        {spelt(option.help, str)}\n" for name, option in OPTIONS.items())
-    function.__doc__ = f"{function.__doc__}\n    {title}\n    {'-' * len(title)}\n{''.join(lines)}"
-    return function
+
+    def decorate(function: _Function) -> _Function:
+        signature = inspect.signature(function)
+        *named, others = signature.parameters.values()
+        taken = [field for field in dataclasses.fields(Method) if field.name not in without]
+        options = [
+            inspect.Parameter(
+                field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type
+            )
+            for field in taken
+        ]
+        vars(function)["__signature__"] = signature.replace(parameters=[*named, *options, others])
+        title = "Measuring options"
+        lines = (f"    {field.name}\n        {spelt(OPTIONS[field.name].help, str)}\n" for field in taken)
+        function.__doc__ = f"{function.__doc__}\n    {title}\n    {'-' * len(title)}\n{''.join(lines)}"
+        return function
+
+    return decorate

@@ -302,6 +302,11 @@ class SweepOutcome:
         return sum(row["status"] != "ok" for row in self.rows)
 
 
+def deadline_in(minutes: float | None) -> float:
+    """Return the time in ``minutes`` from now, in s on the monotonic clock. None stands for no limit."""
+    return math.inf if minutes is None else time.monotonic() + 60 * minutes
+
+
 class SweepProgress:
     """The base class of objects that are notified of a sweep's progress. The methods of this base class do
     nothing. The object is also a context manager: the sweep runs in its ``with`` block.

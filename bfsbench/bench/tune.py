@@ -50,6 +50,9 @@ METHODS = ("optuna", "axes", "restarts", "exhaustive")
 - ``exhaustive``: every configuration
 """
 
+NOT_TUNED = ("order", "profile", "parents", "cluster", "mixed_devices", "tls")
+"""Measuring options that a tuning does not have."""
+
 Configuration = tuple[int, ...]
 """A configuration: an index into the values of each axis of a Space."""
 Took = dict[Configuration, float | None]

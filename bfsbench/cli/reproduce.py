@@ -12,9 +12,9 @@ from bfsbench.bench.axes import split_list
 from bfsbench.bench.child import in_child
 from bfsbench.bench.options import Method
 from bfsbench.bench.plan import Several
-from bfsbench.bench.sweep import preview
+from bfsbench.bench.sweep import deadline_in, preview
 from bfsbench.cli.options import FOLDER, PATH, POSITIVE, KnobCommand, completer, measuring_options, rendered
-from bfsbench.cli.sweeps import carry_out_points, deadline_in, print_plan, request
+from bfsbench.cli.sweeps import carry_out_points, print_plan, request
 from bfsbench.experiments import bundled, find, graph500
 from bfsbench.experiments.declaration import Experiment
 from bfsbench.experiments.graph500 import LARGEST_SCALE, NUM_SOURCES, SMALLEST_SCALE

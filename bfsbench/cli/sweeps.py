@@ -1,10 +1,8 @@
 """Define the commands ``run`` and ``tune``, and functions for all commands that measure."""
 
 import json
-import math
 import shlex
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -22,8 +20,8 @@ import click
 from bfsbench.bench.measure import interval
 from bfsbench.bench.options import Method
 from bfsbench.bench.plan import Axes, Crossing, Several, Work, check_knobs, chosen_variants
-from bfsbench.bench.sweep import SweepOutcome, SweepProgress, SweepRequest, preview, sweep
-from bfsbench.bench.tune import METHODS, Configuration, Tuning, best
+from bfsbench.bench.sweep import SweepOutcome, SweepProgress, SweepRequest, deadline_in, preview, sweep
+from bfsbench.bench.tune import METHODS, NOT_TUNED, Configuration, Tuning, best
 from bfsbench.bench.worker import UNDECIDED, DeviceInfo, Measured
 from bfsbench.cli.options import (
     FILE,
@@ -149,12 +147,6 @@ def request(method: Method, work: Work, path: Path | None) -> SweepRequest:
     certificates, and ToolchainError if Dask is not installed.
     """
     return SweepRequest(work, method, path, runner_maker(method, partial(click.echo, err=True)))
-
-
-def deadline_in(minutes: float | None) -> float:
-    """Return the deadline after ``minutes`` minutes, in s on the monotonic clock. Without ``minutes``, return
-    None: there is no limit."""
-    return math.inf if minutes is None else time.monotonic() + 60 * minutes
 
 
 def result_file(method: Method, out: Path | None, command: str) -> Path | None:
@@ -418,7 +410,7 @@ def run_command(
 )
 @preset_option("Initial values of knobs")
 @source_options("Seed that chooses sources and configurations.")
-@measuring_options("order", "profile", "parents", "cluster", "mixed_devices", "tls")
+@measuring_options(*NOT_TUNED)
 @out_option("tune")
 @click.option(
     "--points",

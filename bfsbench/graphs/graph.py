@@ -167,6 +167,10 @@ class EdgeList:
     """The library that read the source. Empty for this package's parser."""
 
 
+UNNAMED = "graph"
+"""The name of a graph in memory that the caller has not named."""
+
+
 @dataclass(frozen=True, repr=False)
 class Graph:
     """A graph ready to be searched, as read-only arrays of CSR, CSC and COO, which are usually memory-mapped.
@@ -218,7 +222,7 @@ class Graph:
         *,
         num_vertices: int | None = None,
         directed: bool = True,
-        name: str = "graph",
+        name: str = UNNAMED,
     ) -> Graph:
         """Returns a graph with an edge from sources[i] to targets[i] for every i.
 
@@ -250,7 +254,7 @@ class Graph:
         column_indices: npt.ArrayLike,
         weights: npt.ArrayLike | None = None,
         *,
-        name: str = "graph",
+        name: str = UNNAMED,
     ) -> Graph:
         """Returns a directed graph made of CSR arrays of integers: ``row_offsets`` [V+1] and
         ``column_indices`` [E].
@@ -280,7 +284,7 @@ class Graph:
         column_indices: SupportsDLPack,
         *,
         directed: bool = True,
-        name: str = "graph",
+        name: str = UNNAMED,
     ) -> Graph:
         """Returns a graph that uses the CSR arrays of another library, such as CuPy or PyTorch, without a
         copy.
@@ -313,7 +317,7 @@ class Graph:
         *,
         weights: WeightPolicy | None = None,
         directed: bool = True,
-        name: str = "graph",
+        name: str = UNNAMED,
     ) -> Graph:
         """Returns a graph with an arc from row to column for each stored entry of a square sparse matrix.
 
@@ -330,7 +334,7 @@ class Graph:
         return interop.build(columns, "keep", weights)
 
     @staticmethod
-    def from_networkx(graph: Links, *, weights: WeightPolicy | None = None, name: str = "graph") -> Graph:
+    def from_networkx(graph: Links, *, weights: WeightPolicy | None = None, name: str = UNNAMED) -> Graph:
         """Returns a Graph made of a NetworkX graph of any class. :meth:`vertex` finds the vertex of a node.
 
         Weights are the edges' attribute ``weight``, or 1 if it is missing. ``weights`` has the meaning that
@@ -350,7 +354,7 @@ class Graph:
         weight: Hashable | None = None,
         weights: WeightPolicy | None = None,
         directed: bool = True,
-        name: str = "graph",
+        name: str = UNNAMED,
     ) -> Graph:
         """Returns a Graph made of a table with one edge per row.
 

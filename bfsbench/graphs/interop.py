@@ -14,7 +14,17 @@ import numpy.typing as npt
 
 from bfsbench.graphs.catalogue import WEIGHT_POLICIES, IdPolicy, Recipe, WeightPolicy
 from bfsbench.graphs.convert import build_graph, compact
-from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Graph, Ids, Orientation, Size, VertexNames, require
+from bfsbench.graphs.graph import (
+    MAX_VERTICES,
+    UNNAMED,
+    EdgeList,
+    Graph,
+    Ids,
+    Orientation,
+    Size,
+    VertexNames,
+    require,
+)
 from bfsbench.support.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -219,7 +229,7 @@ def as_graph(anything: GraphLike | object) -> Graph:
     if isinstance(anything, list) and anything and all(isinstance(edge, tuple) for edge in anything):
         anything = np.array(anything) if len({len(edge) for edge in anything}) == 1 else anything
     if isinstance(anything, np.ndarray) and anything.ndim == 2 and anything.shape[1] in (2, 3):
-        return build(Columns("graph", *anything.T), "keep", None)
+        return build(Columns(UNNAMED, *anything.T), "keep", None)
     if isinstance(anything, tuple) and len(anything) == 2:
         return Graph.from_edges(*anything)
     raise UsageError(f"{described(anything)} is not a graph: accepted are {TAKEN}")

@@ -376,3 +376,23 @@ def table(rows: Sequence[Mapping[str, str]]) -> pd.DataFrame:
         except (ValueError, OverflowError) as error:
             raise InputError(f"column {name} is not numeric: {printable(str(error))}") from error
     return frame
+
+
+def write(rows: pd.DataFrame, path: Path) -> None:
+    """Write rows of ``table`` or ``typed`` as a result file. Columns that result files do not have are left
+    out. Raises UsageError if columns are missing, or if the file cannot be written."""
+    import pandas as pd
+
+    if missing := [name for name in COLUMNS if name not in rows and name not in ADDED]:
+        raise UsageError(f"rows of a result file need the columns {', '.join(missing)}")
+    names = [name for name in (*COLUMNS, *appended_columns(COLUMNS)) if name in rows]
+
+    def text(cell: object) -> str:
+        if isinstance(cell, list):
+            return ";".join(map(str, cell))
+        return "" if cell is None or cell is pd.NA or cell != cell else str(cell)
+
+    with storage.output(path) as file:
+        csv.writer(file, lineterminator="\n").writerows(
+            [names, *(map(text, row) for row in rows[names].itertuples(index=False, name=None))]
+        )

@@ -8,6 +8,7 @@ This module also formats numbers and text for people, and checks numbers that ca
 """
 
 import difflib
+import numbers
 import operator
 import os
 import re
@@ -193,3 +194,10 @@ def positive_or_none(name: str, value: Any) -> int | None:
     """Returns ``value`` as an int, or None if ``value`` is None. Raises UsageError if it is neither None nor
     an integer of at least 1."""
     return None if value is None else positive(name, value)
+
+
+def limit_or_none(name: str, value: Any) -> float | None:
+    """Returns ``value``. Raises UsageError if it is neither None nor a number above 0."""
+    if value is not None and not (isinstance(value, numbers.Real) and float(value) > 0):
+        raise UsageError(f"{name} must be a number above 0, not {value!r}")
+    return None if value is None else float(value)
