@@ -204,6 +204,8 @@ class Step(msgspec.Struct, frozen=True, tag=True):
     """
 
     place: int
+    on_clock: bool = False
+    """True if the worker first compares a program's own clock with the host's clock."""
 
 
 class Rows(msgspec.Struct, frozen=True, tag=True):

@@ -3,7 +3,7 @@ graph and the reference answers.
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -50,6 +50,8 @@ class Session:
         self._problems: OrderedDict[tuple[str, int | None], Problem] = OrderedDict()
         self._other_sources: dict[str, list[int]] = {}
         self._host, self._machine = Machine(None), Machine(self.device)
+        self.settling: Callable[[bool], None] = lambda begins: None
+        """A function that is called before and after a program's clock is compared with the host's clock."""
 
     def use(self, graph: Graph) -> None:
         """Make ``graph`` the graph in use. The copy of the previous graph on the device is freed."""
@@ -111,7 +113,9 @@ class Session:
         """Return a Timing per problem. Also return a word for the column ``method``, which names the order of
         searches from different sources."""
         if isinstance(variant, HostProgram):
+            self.settling(True)
             variant.settle_clock()
+            self.settling(False)
         machine = self._host if variant.host else self._machine
         others = self._others(variant, problems)
         runs, between = ([one.run(variant) for one in some] for some in (problems, others))

@@ -242,6 +242,8 @@ _Answer = TypeVar("_Answer", messages.Rows, messages.Levels, messages.Traced)
 __all__ = ["START_LIMIT_S", "DeviceInfo", "Failure", "Worker"]
 
 START_LIMIT_S = 120.0
+ON_CLOCK = "bfsbench was comparing the program's clock with the host's clock, on a lattice of its own"
+"""The end of the reason if a time-out came before the first search of a point."""
 CLOSE_LIMIT_S = 10.0
 """Seconds within which a process must end after it was asked to end, or after it closed its pipe."""
 
@@ -327,6 +329,7 @@ def _answer(
         if isinstance(request, messages.Measure):
             alone = len(request.points) == 1
             begin = (lambda place: None) if alone else (lambda place: tell(messages.Step(place)))
+            session.settling = lambda begins: tell(messages.Step(0, begins))
             return messages.Rows(session.measure(request.points, request.method, begin))
         if isinstance(request, messages.Trace):
             return messages.Traced(session.trace(request.point))
@@ -484,7 +487,7 @@ class Worker:
         """
         pipe = self.start()
         self._number += 1
-        place, left_s = 0, [limit_s] * points
+        place, left_s, on_clock = 0, [limit_s] * points, False
         try:
             pipe.send(self._number, messages.encode(request), limit_s)
             while True:
@@ -495,7 +498,7 @@ class Worker:
                     break
                 if not 0 <= answer.place < points:
                     raise DamagedError("the worker process named a point that it was not given")
-                place = answer.place
+                place, on_clock = answer.place, answer.on_clock
             if not isinstance(answer, expected | Failure):
                 raise DamagedError("the worker process gave the answer to another question")
             if isinstance(answer, Failure) and answer.fatal:
@@ -503,7 +506,8 @@ class Worker:
             return place, answer
         except TimeoutError:
             self.stop()
-            return place, Failure("timeout", f"not finished within {limit_s:g} s")
+            late = f"not finished within {limit_s:g} s"
+            return place, Failure("timeout", f"{late}: {ON_CLOCK}" if on_clock else late)
         except DamagedError as error:
             self.stop()
             return place, Failure("crash", str(error))

@@ -5,6 +5,7 @@ import errno
 import importlib
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -100,7 +101,7 @@ class LazyGroup(click.Group):
             click.echo(error.format_message())
             sys.exit(0)
         except click.ClickException as error:
-            end(error.format_message(), error.exit_code)
+            end(re.sub(r"\s*\n\s*", " ", error.format_message()), error.exit_code)
         except OptionError as error:
             end(error.on_command_line, error.exit_code)
         except BfsbenchError as error:

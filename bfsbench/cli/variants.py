@@ -169,7 +169,12 @@ def check_entry(name: str, timeout: float) -> None:
 
 
 def _hints(entry: Entry, lines: list[str]) -> Iterator[str]:
-    if not any(line.startswith("timeout:") for line in lines):
+    from bfsbench.bench.worker import ON_CLOCK
+
+    late = [line for line in lines if line.startswith("timeout:")]
+    if any(ON_CLOCK in line for line in late):
+        yield "hint: raise --timeout, or find out why the program is slow on this lattice (docs/entries.md)"
+    if all(ON_CLOCK in line for line in late):
         return
     if entry.call.command:
         yield "hint: a command prints 'ready', then a time for each source, and flushes after each line"

@@ -1,9 +1,10 @@
 """Reads TOML files as objects. Error messages name the file and the key."""
 
+import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -36,4 +37,16 @@ def converted(where: Path | str, table: Any, kind: type[Kind]) -> Kind:
     try:
         return msgspec.convert(table, kind)
     except msgspec.ValidationError as error:
-        raise InputError(f"{where}: {str(error).replace('`$.', '`')}") from error
+        place = re.fullmatch(r"Invalid enum value .* - at `\$\.(.+)`", str(error))
+        known = f": choose from {', '.join(map(str, _choices(kind, place[1])))}" if place else ""
+        raise InputError(f"{where}: {str(error).replace('`$.', '`')}{known}") from error
+
+
+def _choices(kind: Any, place: str) -> tuple[object, ...]:
+    """Returns the values that a key may have. ``place`` is the path of the key below the class ``kind``, such
+    as ``clock.covers[0]``."""
+    for key in re.sub(r"\[[^]]*\]", "", place).split("."):
+        kind = get_type_hints(kind)[key]
+        while get_origin(kind) is not Literal and get_args(kind):  # a tuple, or a value or None
+            kind = [one for one in get_args(kind) if one not in (type(None), ...)][-1]
+    return get_args(kind)

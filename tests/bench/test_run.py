@@ -401,6 +401,11 @@ def test_a_mistyped_command_is_one_line(tmp_path: Path) -> None:
     assert done.stderr == "bfsbench: unknown command 'reprt': did you mean report?\n"
 
 
+def test_a_missing_option_is_one_line(tmp_path: Path) -> None:
+    done = bfsbench("entry", "new", "mine", cwd=tmp_path, check=2)
+    assert done.stderr == "bfsbench: Missing option '--kind'. Choose from: command, library, python\n"
+
+
 def test_output_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(

@@ -40,6 +40,20 @@ def test_a_check_compares_clocks(own: Path) -> None:
     assert "wrong: its clock contradicts the host's" in said
 
 
+def test_a_comparison_that_takes_too_long_is_named(own: Path) -> None:
+    """The program never ends on a graph with as many vertices as the graph of the comparison."""
+    bfsbench("entry", "new", "late", "--kind", "command", own=own)
+    source = own / "late" / "late.c"
+    source.write_text(source.read_text().replace(TIME, f"while (graph.num_vertices > 99999);\n    {TIME}"))
+    bfsbench("entry", "build", "late", own=own)
+    out = own / "late.csv"
+    words = ("--dataset", GRAPH, "--variant", "late", "--timeout", "4", "--out", str(out))
+    bfsbench("run", *words, own=own, check=1)
+    (row,) = rows_of(out)["late"]
+    assert (row["status"], row["graph"]) == ("timeout", f"{GRAPH}:symmetrised")
+    assert "was comparing the program's clock with the host's" in row["reason"]
+
+
 def test_the_hosts_clock_counts_where_clocks_cannot_be_compared(own: Path) -> None:
     """The toy answers for a line of 40 vertices on any graph, so it cannot search the graph of the
     comparison."""
