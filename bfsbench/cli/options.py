@@ -444,6 +444,18 @@ class KnobCommand(click.Command):
             self._knob_options = _knob_options(own, f"bfsbench {ctx.info_name}")
         return [*own, *self._knob_options]
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the command line. For an unknown option, the error also names a variant that cannot be used,
+        because the option may be a knob of this variant.
+        """
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if not (problems := look().problems):
+                raise
+            which = f"it may be the option of a variant that cannot be used: {problems[0]}"
+            raise UsageError(f"{error.format_message().rstrip('.')}: {which}") from error
+
     def invoke(self, ctx: click.Context) -> Any:
         """Call the function of the command. Raises UsageError for a malformed range of a knob's values."""
         from bfsbench.bench.axes import expand

@@ -43,6 +43,10 @@ class Noted(float):
         made.remark = remark
         return made
 
+    def __reduce__(self) -> tuple[type[Noted], tuple[float, str]]:
+        """Returns the call that makes a copy of this number, or the unpickled number."""
+        return Noted, (float(self), self.remark)
+
     remark: str
 
 

@@ -401,6 +401,13 @@ def test_a_mistyped_command_is_one_line(tmp_path: Path) -> None:
     assert done.stderr == "bfsbench: unknown command 'reprt': did you mean report?\n"
 
 
+def test_an_unknown_option_may_be_a_knob_of_a_broken_variant(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("import nonsense\n")
+    words = ("run", "--dataset", LATTICE, "--variant", "mine", "--my-knob", "3")
+    done = bfsbench_with(tmp_path, *words, cwd=tmp_path, check=2)
+    assert "No such option '--my-knob'" in done.stderr and "mine.py, line 1: ModuleNotFound" in done.stderr
+
+
 def test_a_missing_option_is_one_line(tmp_path: Path) -> None:
     done = bfsbench("entry", "new", "mine", cwd=tmp_path, check=2)
     assert done.stderr == "bfsbench: Missing option '--kind'. Choose from: command, library, python\n"
@@ -435,7 +442,7 @@ def test_a_sweep_whose_time_is_over_says_how_to_continue(
 ) -> None:
     """The time is over after the first search. Its sources are measured together, so both have rows."""
     words = ("--dataset", LATTICE, "--variant", "cpu_queue,cpu_parallel", "--sources", "2", "--minutes", "9")
-    moments = iter([0.0, math.inf])
+    moments = iter([0.0, 0.0, math.inf])
     monkeypatch.setattr("bfsbench.bench.sweep.time", SimpleNamespace(monotonic=lambda: next(moments)))
     done = run(*words, cwd=tmp_path, check=124)
     assert done.stderr.splitlines()[-1] == "bfsbench: the time is over: continue with --resume --out r.csv"

@@ -1,6 +1,8 @@
 """Who is how far from the best, held against rows whose answer is known."""
 
 import math
+import pickle
+from copy import deepcopy
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -14,7 +16,7 @@ from bfsbench.graphs.load import UNKNOWN, kind_of_graph
 from bfsbench.reports import Table, tables
 from bfsbench.reports.ranking import ALL, rankings
 from bfsbench.reports.rows import Results, short_names
-from bfsbench.reports.table import render
+from bfsbench.reports.table import Noted, render
 
 KRONECKER = "kronecker(scale=9,edge_factor=16,seed=1):symmetrised"
 
@@ -247,3 +249,9 @@ def test_graphs_from_another_number_of_sources_are_not_in_the_ranking(tmp_path: 
     assert {line["graphs"] for line in records(found) if line["family"] == ALL} == {2}
     assert found.notes[0] == "Measured on NVIDIA H200, from 2 sources of each graph."
     assert "the median over sources of the fastest repeat" in found.notes[1]
+
+
+def test_copies_of_a_table_keep_the_remarks_of_numbers() -> None:
+    table = Table("t", "T", ("x",), [(Noted(1.5, "†"),)])
+    for copied in (deepcopy(table), pickle.loads(pickle.dumps(table))):
+        assert render([copied], "text") == render([table], "text") and "1.50†" in render([table], "text")
