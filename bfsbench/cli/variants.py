@@ -173,7 +173,7 @@ def _hints(entry: Entry, lines: list[str]) -> Iterator[str]:
 
     late = [line for line in lines if line.startswith("timeout:")]
     if any(ON_CLOCK in line for line in late):
-        yield "hint: raise --timeout, or find out why the program is slow on this lattice (docs/entries.md)"
+        yield "hint: raise --timeout, or see docs/entries.md in the repository for this comparison"
     if all(ON_CLOCK in line for line in late):
         return
     if entry.call.command:
