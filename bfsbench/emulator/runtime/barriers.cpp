@@ -36,8 +36,8 @@ void acquire(const ResidentBlock& block) {
 
 // Waits until all threads of the block have arrived at a block barrier. When the emulator counts memory
 // accesses, meet() first waits for the other lanes of the warp. During this wait, Worker::next_lane() may
-// already make the thread arrive at the barrier. Then `arrival.due` is false after meet(), because the thread
-// has passed the barrier.
+// already count the thread's arrival at the barrier. In this case `arrival.due` is false after meet(), and
+// the thread has already passed the barrier.
 Votes block_barrier(bool predicate, CallSite from, const void* site) {
     Fiber& fiber = here();
     ResidentBlock& block = block_of(fiber);

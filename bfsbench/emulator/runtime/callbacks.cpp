@@ -66,7 +66,7 @@ APART void come_to_block(const void* site) {
 
 }  // namespace
 
-// The compiler inserts a call of this function at the beginning of every basic block of a kernel.
+// The compiler inserts a call to this function at the beginning of every basic block of a kernel.
 CALLBACK void __sanitizer_cov_trace_pc() {
     if (emu::trace.come_on(HERE)) return;
     if (emu::trace.runs()) {
@@ -83,7 +83,8 @@ CALLBACK void __tsan_func_entry(void*) {}
 CALLBACK void __tsan_func_exit() {}
 
 // Constructors and destructors store the address of a class's table of virtual functions. A call of a virtual
-// function loads this address. For these accesses the compiler inserts calls of the functions below.
+// function loads this address. For these stores and loads the compiler inserts calls to the two functions
+// below.
 CALLBACK void __tsan_vptr_update(void** place, void*) { touch<sizeof(void*), Act::write, Scope::none, true>(place, HERE); }
 CALLBACK void __tsan_vptr_read(void** place) { touch<sizeof(void*), Act::read, Scope::none, true>(place, HERE); }
 
@@ -113,7 +114,7 @@ ACCESSES(4)
 ACCESSES(8)
 ACCESSES(16)
 
-// The compiler may insert calls of __tsan_memcpy and __tsan_memset for code in headers of the C++ library.
+// The compiler may insert calls to __tsan_memcpy and __tsan_memset for code in headers of the C++ library.
 CALLBACK void* __tsan_memcpy(void* to, const void* from, size_t bytes) {
     emu::watch(from, bytes, Act::read, Scope::none, HERE);
     emu::watch(to, bytes, Act::write, Scope::none, HERE);

@@ -11,8 +11,8 @@ namespace {
 
 const ThreadClock& mine() { return block_of(here()).clocks[here().rank]; }
 
-// Returns the ThreadClock of the current CUDA thread, and sets its member `used`, because the caller may
-// change it.
+// Returns the ThreadClock of the current CUDA thread. Sets its member `used`, because the caller may change
+// the ThreadClock.
 ThreadClock& mine_used() {
     Fiber& fiber = here();
     fiber.alone = false;
@@ -58,9 +58,11 @@ Known joined(const Known& a, const Known& b) {
     return all;
 }
 
-// Adds to `all` accesses of the current thread's own block: the thread's accesses, accesses of its warp
-// before their last __syncwarp, and accesses of its block before the last block barrier. All of them happen
-// before the thread's next access.
+// Extends the set `all` by those accesses of the current thread's own block that happen before the thread's
+// next access:
+// 1. the thread's own accesses,
+// 2. the accesses of each lane of its warp before the last __syncwarp with this lane,
+// 3. the accesses of all threads of its block before the last block barrier.
 void absorb_self(Knowledge& all) {
     const Fiber& fiber = here();
     const ResidentBlock& block = block_of(fiber);
@@ -135,7 +137,7 @@ void Clocks::begin_grid(const Grid& grid, uint32_t parent, const Known& known, u
     if (stream == kNoStream) return;
     if (auto before = streams_.find(stream); before != streams_.end()) {
         auto ended = std::make_shared<Knowledge>();
-        // The loop visits the stream's previous grid, its child grids, and their descendants.
+        // Adds the stream's previous grid, its child grids, and their descendants.
         for (uint32_t i = before->second; i < number; ++i) {
             if (i == before->second || ended->grids.count(shapes_[i].parent)) ended->grids.insert(i);
         }
@@ -196,9 +198,9 @@ bool Clocks::over(const Past& past) const {
 }
 
 // Handles a memory fence of the current CUDA thread. Before the fence, the thread may have read atomic words
-// to which other threads attached sets of accesses. The fence adds these sets to `known`. A fence of block
-// scope adds only the sets that threads of the same block attached. The fence also stores in `released` the
-// accesses that the thread's later atomics attach to their words.
+// to which other threads had attached sets of accesses. The fence adds these sets to `known`. A fence of
+// block scope adds only the sets that threads of the same block had attached. The fence also stores in
+// `released` all accesses that happen before it. The thread's later atomics attach them to their words.
 void Clocks::fence(Scope scope) {
     ThreadClock& thread = mine_used();
     thread.known = joined(thread.known, thread.acquired[0]);
@@ -229,10 +231,11 @@ void Clocks::take_up(const void* word, Scope scope, bool now) {
     if (scope == Scope::device) take(1);
 }
 
-// Attaches two sets of accesses to an atomic word: `block_wide` for readers in the current thread's block,
-// and, with device scope, `all` for all readers. The accesses happen before the later accesses of a thread
-// that reads the word with acquire order, or that reads it atomically and then executes a fence. A store
-// first removes the sets that were attached earlier. An update adds to them.
+// Attaches sets of accesses to an atomic word: `block_wide` for readers in the current thread's block, and
+// `all` for readers in any block. `all` is attached only if `scope` is device scope. Assume that another
+// thread reads the word with acquire order, or reads it atomically and then executes a fence. Then the
+// accesses in its set happen before the later accesses of this thread. If `replaces` is true (a store), the
+// sets that were attached earlier are removed. Otherwise (an update) the new sets are added to them.
 void Clocks::pass_on(const void* word, bool replaces, Scope scope, const Known& block_wide, const Known& all) {
     if (replaces) words_.erase(word);
     if (!block_wide) return;
@@ -246,7 +249,7 @@ void Clocks::pass_on(const void* word, bool replaces, Scope scope, const Known& 
 void Clocks::atomic(const void* word, Act act, Scope scope, Order order) {
     if (scope == Scope::by_volatile) scope = Scope::device;
     const ThreadClock& thread = mine();
-    // Nothing needs to be done: no word has accesses attached to it, and this thread has no accesses to
+    // Nothing needs to be done if no word has a set of accesses attached to it, and this thread has no set to
     // attach.
     if (words_.empty() && order == Order::relaxed && !thread.released[0]) return;
     bool acquires = order == Order::acquire || order == Order::acq_rel;

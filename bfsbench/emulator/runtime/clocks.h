@@ -69,8 +69,8 @@ struct Knowledge {
     // Maps a warp to the clocks of its lanes. All accesses of a lane up to its clock happen before the
     // thread's next access.
     std::map<uint32_t, Lanes> warps;
-    // The ids of grids. By the memory model, all accesses of these grids happen before the thread's next
-    // access.
+    // The ids of the grids whose accesses all happen before the thread's next access, in the sense of the
+    // memory model.
     std::set<uint32_t> grids;
 };
 using Known = std::shared_ptr<const Knowledge>;
@@ -104,14 +104,14 @@ struct ThreadClock {
     // accesses to their words, where other threads find them. Index 0 is for the last fence of any scope, and
     // index 1 is for the last fence of device scope.
     Known released[2];
-    // Accesses that other threads attached to atomic words, and that this thread found when it read these
-    // words. The thread's next fence adds them to `known`. Index 0 is for block scope, and index 1 is for
-    // device scope.
+    // Accesses that happen before this thread's accesses after its next fence. Other threads have attached
+    // these sets of accesses to atomic words (see atomic()), and this thread has read the words. The next
+    // fence adds the sets to `known`. Index 0 is for block scope, and index 1 is for device scope.
     Known acquired[2];
-    // The set of accesses that the thread found most recently when it read an atomic word. A loop that polls
-    // a word finds the same set in each iteration, and need not merge it each time. The first index is 1 for
-    // acquiring atomics, which need no fence, and 0 for other atomics. The second index is 0 for block scope,
-    // and 1 for device scope.
+    // The set of accesses that the thread found attached to an atomic word when it last read such a word. A
+    // loop that polls a word finds the same set in each iteration, and need not merge it again. The first
+    // index is 1 for acquiring atomics, which need no fence, and 0 for other atomics. The second index is 0
+    // for block scope, and 1 for device scope.
     Known taken_up[2][2];
     // shared() returns pointers to the kShared members that threads exchange at a barrier.
     static constexpr unsigned kShared = 5;
@@ -129,9 +129,8 @@ class Clocks {
         instants_.clear();
         words_.clear();
     }
-    // The value of `stream` for a grid that was not launched into the default stream of a block. The host
-    // launched this grid, or a block launched it into another stream. The grid need not wait for an earlier
-    // grid of a default stream.
+    // The value of `stream` for a grid that need not wait for an earlier grid of a block's default stream.
+    // The host has launched such a grid, or a block has launched it into another stream.
     static constexpr uint32_t kNoStream = ~0u;
     // Begins a launch of the host, and forgets all grids of the previous launch.
     void begin_family() {
@@ -190,10 +189,11 @@ class Clocks {
 
     void fence(Scope scope);
     // Handles an atomic access of the current thread to a word. A write attaches a set of accesses to the
-    // word: the set that the thread's last fence has stored, or, if the write is releasing, all accesses that
-    // happen before it. A read finds the sets that other threads have attached to the word. These accesses
-    // happen before the thread's accesses after its next fence, or, if the read is acquiring, before all its
-    // later accesses. An update is both a read and a write.
+    // word. For a releasing write, the set contains all accesses that happen before the write. For any other
+    // write, it is the set that the thread's last fence has stored. A read collects the sets that other
+    // threads have attached to the word. If the read is acquiring, the accesses in these sets happen before
+    // all later accesses of this thread. Otherwise they happen before the accesses that follow this thread's
+    // next fence. An update is both a read and a write.
     void atomic(const void* word, Act act, Scope scope, Order order);
 
     static void meet_lanes(ResidentBlock& block, unsigned warp, unsigned lanes);

@@ -1,6 +1,6 @@
 // Warp functions with which lanes exchange values. Lanes that call the same function with the same mask form
-// a group. When the last lane of the group has arrived, the results of all its lanes are computed. So no lane
-// reads a value that another lane has already overwritten.
+// a group. When the last lane of the group has arrived, it computes the results of all lanes of the group. So
+// no lane reads a value that another lane has already overwritten.
 
 #include <cstdio>
 #include <utility>
@@ -164,9 +164,11 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSit
     return warp.result[lane];
 }
 
-// As on a GPU, all lanes that can reach the call take part. So each lane waits in the call. The wait ends
-// when all lanes of the warp wait in __activemask(), or when no other thread of the block can run. It also
-// ends when other threads have yielded so often that they may be waiting for this lane.
+// The mask must contain all lanes that can reach the call, as on a GPU. So each lane waits in the call until
+// one of these conditions holds:
+// 1. All lanes of the warp wait in __activemask().
+// 2. No other thread of the block can run.
+// 3. Other threads have yielded so often that they may be waiting for this lane.
 unsigned active_lanes(CallSite from) {
     Fiber& fiber = here();
     await_stores(fiber);

@@ -39,12 +39,14 @@ struct Count {
     int kind, memory;
     uint64_t executions, lanes, bytes;
     uint64_t polls;  // executions by a waiting warp that only repeats its reads; `executions` leaves them out
-    // Number of sectors (32 bytes) of global memory, each counted once per execution. Each collision of
-    // atomics adds 1, unless the compiler can combine the operands of a warp's lanes before the atomic.
+    // Number of sectors (32 bytes each) of global memory that the instruction has accessed. A sector counts
+    // once for each execution of the instruction by a warp. Each collision of atomics adds 1, unless the
+    // compiler can combine the operands of a warp's lanes before the atomic.
     uint64_t sectors;
     uint64_t distinct_sectors;  // sectors of global memory, each counted once per phase
     uint64_t far_sectors;       // sectors that the warp has not loaded recently
-    // Number of passes through shared memory. In one pass, each bank serves one word.
+    // Number of passes over the banks of shared memory that the instruction's accesses have needed. In one
+    // pass, each bank serves one word.
     uint64_t passes;
     uint64_t conflicts;
     // Number of collisions of atomics. A lane collides if an earlier lane of the same execution updates the same
@@ -115,7 +117,7 @@ class Counting {
         const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::read, true));
         ops.note_quick(op);
         bool waits = op.waits, full = trace.come_to(site, op, address);
-        // While the thread waits, go_on() puts into memory the value that the load must return.
+        // Before the thread continues, go_on() puts the value that the load must return into memory.
         if (waits) return await_steps(fiber);
         if (full) return await_room(fiber);
         if (views_.may_be_old(address, bytes)) show_old(*block_of(fiber).lockstep, fiber.rank, address, bytes);

@@ -13,8 +13,8 @@ namespace {
 
 constexpr size_t kPage = 4096;
 constexpr size_t kAligned = 256;
-// Number of bytes before a buffer, for its guard bytes. The number is rounded up to the alignment. Kernels
-// that are compiled for counting may read guard bytes, up to 64 bytes beyond a buffer.
+// Number of bytes before a buffer: its guard bytes, rounded up to the alignment. Guard bytes must be
+// readable, because kernels that are compiled for counting may read up to 64 bytes beyond a buffer.
 constexpr size_t kBefore = (Buffers::kGuardBytes + kAligned - 1) / kAligned * kAligned;
 
 size_t whole_pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }

@@ -17,8 +17,8 @@ class DeviceMemory {
     // Allocates memory. Returns null if the device memory is full. The bytes are zero, as in most fresh
     // memory of a GPU, but programs must not rely on zeros.
     char* take(size_t bytes);
-    // Frees the allocation that starts at `begin`. Returns whether there was an allocation. Its addresses are
-    // never used again.
+    // Frees the allocation that starts at `begin`. Returns false if no allocation starts there. The freed
+    // addresses are never used again.
     bool give_back(void* begin);
     bool has(const void* address) const { return static_cast<size_t>(static_cast<const char*>(address) - base_) < kRange; }
     const char* begin() const { return base_; }

@@ -60,15 +60,16 @@ class Grid {
     // grid is aborted. If all workers wait for each other, the function aborts the grid.
     bool wait_for_work(Worker& worker);
 
-    // Ends the grid early. After this call, error() returns the message of the first call. `is_found` says
-    // whether the fault is also recorded as a finding.
+    // Ends the grid early. After this call, error() returns the message of the first call. `is_found` tells
+    // whether the fault is already in the list of findings.
     void abort(const std::string& message, bool is_found = false);
-    // Stores the error message of a fault that is also recorded as a finding, unless the grid already has an
-    // error. The grid continues.
+    // Stores the error message of a fault that is already in the list of findings, unless the grid already
+    // has an error. The grid continues.
     void note(const std::string& message);
     bool aborted() const { return aborted_.load(std::memory_order_relaxed); }
     const std::string& error() const { return error_; }
-    // Returns whether the fault of error() is also recorded as a finding.
+    // Returns whether the fault that error() describes is already in the list of findings, so that it need
+    // not be reported a second time.
     bool error_is_found() const { return is_found_; }
 
   private:

@@ -1,7 +1,7 @@
 // Decides which CUDA thread runs next when the emulator counts memory accesses. A thread continues when its
 // warp has performed the accesses that the thread has recorded. If fiber.cpp has assembly code for the
-// processor, all threads share one stack. While a thread waits, its part of the stack is then copied to a
-// buffer.
+// processor, all threads share one stack: when a thread begins to wait, its part of the stack is copied to a
+// buffer, and it is copied back before the thread continues.
 
 #include "machine.h"
 #include "worker.h"
@@ -12,8 +12,8 @@ __thread Trace trace;
 
 namespace {
 
-// While the blocks in progress have fewer threads than this, further blocks may begin. A GPU runs more
-// threads at a time, but more threads would need much memory in the emulator.
+// Further blocks may begin only while the blocks in progress have fewer threads than this number. A GPU runs
+// more threads at a time, but more threads would need much memory in the emulator.
 constexpr size_t kSideBySide = 16384;
 
 // Prefetches the members of a thread that the switch to this thread reads.
@@ -62,8 +62,8 @@ void set_current(Fiber* fiber) {
 }
 
 // Returns the next thread in the queue whose code must continue, or null if the queue becomes empty. The
-// function handles the threads before it in the queue without running their code: it makes a delayed store,
-// ends the thread, or lets the thread arrive at the block's barrier.
+// function also handles the threads that precede this thread in the queue, without running their code: it
+// makes a delayed store of such a thread, ends the thread, or lets the thread arrive at the block's barrier.
 Fiber* Worker::next_lane(ResidentBlock& block) {
     Lockstep& lockstep = *block.lockstep;
     while (lockstep.has_next()) {

@@ -312,8 +312,8 @@ void Lockstep::release(unsigned index, unsigned lanes) {
     if (ended | stores) end(index, ended, stores);
 }
 
-// Moves lanes of a group to their next accesses or barriers. Their traces must not be empty. Returns the
-// lanes whose traces end before an access or barrier.
+// Moves lanes of a group to their next accesses or barriers. The lanes' traces must not be empty. Returns
+// those lanes whose traces end before an access or barrier.
 unsigned Lockstep::advance(unsigned index, unsigned from, unsigned lanes) {
     unsigned ended = 0;
     while (lanes) {

@@ -155,9 +155,9 @@ class Lockstep {
     void note_first(unsigned rank, uint32_t stores) {
         WarpRun& warp = warps_[rank / kWarpSize];
         unsigned bit = 1u << rank % kWarpSize;
-        // A lane whose trace is empty may already be counted in `traced_`: its previous operation has left
-        // the trace, but the warp has not performed it yet. This happens if another lane has let the lane
-        // continue after a warp function.
+        // Do not count a lane twice. `traced_` may still include a lane whose trace is empty: the lane's last
+        // operation has been taken from the trace, but the warp has not performed it yet. Such a lane can run
+        // again if it waited in a warp function and the other lanes have now arrived there.
         if (!(warp.traced & bit)) ++traced_;
         warp.traced |= bit;
         warp.empty &= ~bit;
@@ -181,8 +181,8 @@ class Lockstep {
         return store;
     }
     bool has_stores(unsigned rank) const { return warps_[rank / kWarpSize].put_off >> rank % kWarpSize & 1; }
-    // first_store() returns the oldest delayed store of a lane, which must have a delayed store. take_store()
-    // also removes the store. The result stays valid until the next add_store().
+    // first_store() returns the oldest delayed store of a lane. take_store() also removes the store. The lane
+    // must have a delayed store. The result stays valid until the next add_store().
     const StoreBuffer::Store& first_store(unsigned rank) const {
         return stores_[rank / kWarpSize].first(rank % kWarpSize);
     }
@@ -233,7 +233,8 @@ class Lockstep {
     // whether the queue is not empty. next() takes the next lane from the queue.
     bool has_next() const { return next_ < turns_.size(); }
     Turn next() { return turns_[next_++]; }
-    // Returns the result of the `later`-th call of next() from now, or null if the queue is shorter.
+    // Returns what the `later`-th further call of next() will return (1: the very next call), without taking
+    // anything from the queue. Returns null if the queue is shorter.
     const Turn* upcoming(size_t later) const {
         return next_ + later <= turns_.size() ? &turns_[next_ + later - 1] : nullptr;
     }

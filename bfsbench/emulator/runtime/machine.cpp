@@ -10,8 +10,8 @@ namespace emu {
 
 namespace {
 
-// Smallest number of CUDA threads per additional thread of the operating system. Waking such a thread takes
-// as long as running this many CUDA threads that do nothing.
+// Smallest number of CUDA threads for which it is worth waking a further thread of the operating system.
+// Waking it takes as long as running this many CUDA threads that do nothing.
 constexpr uint64_t kThreadsWorthHelp = 2048;
 
 }  // namespace

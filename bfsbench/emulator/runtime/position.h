@@ -59,9 +59,10 @@ class Position {
         }
         return true;
     }
-    // Returns whether two lanes have left a loop early at the same operation and place, or neither lane has
-    // left one early. The caller must first check that is_with() returns true. If both functions return true,
-    // the positions stay equal as long as the two lanes execute equal instructions.
+    // Compares the early exits of two lanes from a loop. Returns true if both lanes have left at the same
+    // operation and the same place, or if neither lane has left early. The caller must first check that
+    // is_with() returns true for the two positions. If is_same_as() also returns true, the positions stay
+    // equal as long as the lanes execute equal instructions.
     bool is_same_as(const Position& other) const { return parted_ == other.parted_ && parted_at_ == other.parted_at_; }
 
     Position() = default;
@@ -74,7 +75,7 @@ class Position {
     }
 
   private:
-    // Largest number of nested loops. The iterations of deeper loops are not counted.
+    // Largest number of nested loops whose iterations are counted.
     static constexpr unsigned kDepth = 8;
     struct Iteration {
         Loop* loop;

@@ -63,8 +63,9 @@ Counting::Site& Counting::find_site(unsigned op) {
     phases_.back().longest = steps;
 }
 
-// Writes each different sector once to `listed`, as its number in the GPU's memory. Returns the number of
-// these sectors. Adds to `far` the number of sectors that the warp has not loaded recently.
+// Writes the numbers of the accessed sectors to `listed`, each sector only once. A sector's number is its
+// position in the GPU's memory. Returns how many numbers were written. Adds to `far` the number of these
+// sectors that the warp has not loaded recently.
 [[gnu::always_inline]] unsigned Counting::count_distinct(WarpRun& warp, Site& site, Count& count,
                                                          const uint32_t* sectors, unsigned number, uint32_t place,
                                                          uint32_t* listed, uint64_t& far) {
@@ -179,8 +180,8 @@ bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned l
     return true;
 }
 
-// Finds the memory region that the first lane accesses. Removes the lanes that access other regions from the
-// execution.
+// Finds the memory region that the first lane accesses. Keeps only the lanes that access this region in
+// `execution`, and removes the other lanes from it.
 void Counting::gather(Execution& execution, Site& site) {
     const Entry* now = execution.block.lockstep->warp(execution.warp).now;
     if (execution.op->kind == Kind::barrier) {
@@ -309,7 +310,7 @@ bool Counting::count_sectors(const Execution& execution, Site& site, Count& coun
     return far > 0;
 }
 
-// Returns whether this launch may have stored to any of these sectors.
+// Returns whether this launch may have stored to one of the `number` sectors in the list `sectors`.
 bool Counting::near_stores(const Site& site, const uint32_t* sectors, unsigned number) const {
     if (!views_.stores()) return false;
     const char* begin = site.place.begin;
@@ -338,7 +339,7 @@ void Counting::count_overtaken(const WarpRun& warp, unsigned lanes, const Op& op
 // threads add to one word, the generated code first combines the operands of a warp's lanes. The emulator
 // assumes this for instructions that have used only one word so far in the phase.
 void Counting::follow_words(const Execution& execution, Site& site) {
-    // `region` is null for shared memory.
+    // A null `region` stands for shared memory. The shared memories of all blocks count as one region.
     const char* region = site.place.memory == Memory::global ? site.place.begin : nullptr;
     if (site.word_epoch != epoch_ || site.word_region != region) {
         site.word_epoch = epoch_, site.word_region = region, site.word = execution.offset[0];

@@ -117,7 +117,7 @@ struct ResidentBlock : Block {
     unsigned votes[2] = {};
     unsigned voters[2] = {};
     unsigned barriers = 0;    // number of completed block barriers
-    // Number of grid barriers that were completed when the block arrived at the current one.
+    // Number of grid barriers that were completed when the block arrived at the current grid barrier.
     unsigned grid_phase = 0;
     bool arrived_at_grid = false;
 
@@ -134,8 +134,8 @@ struct ResidentBlock : Block {
 
     // Runs the block's warps in lockstep. The member is null unless the emulator counts memory accesses.
     std::unique_ptr<Lockstep> lockstep;
-    // Copies of the suspended threads' parts of the shared stack, one after another. Longer copies are stored
-    // in kept_apart.
+    // Copies of the suspended threads' parts of the shared stack, one after another. A copy of more than
+    // Kept::kRoom bytes is stored in kept_apart.
     std::vector<char> kept;
     std::vector<std::unique_ptr<char[]>> kept_apart;
 
@@ -153,7 +153,8 @@ struct ResidentBlock : Block {
     // Returns whether the block has ended. When the emulator counts memory accesses, threads may exit before
     // their warps have performed their last accesses. The block has then not ended yet.
     bool has_ended() const { return live == 0 && !runnable(); }
-    // Returns whether no thread of the block can run before a warp performs its next memory access.
+    // Returns true if no thread of the block can run now, so that a warp must perform its next memory access
+    // before any thread can continue.
     bool must_issue() const {
         return !lockstep->has_next() && lockstep->any_traced() && ready.count() == 0 && started == fibers.size();
     }

@@ -5,6 +5,6 @@
 #include "emu/qualifiers.h"
 #include "emu/runtime_api.h"
 #endif
-// The only name of CUDA's driver API that the emulator defines. Some programs compare results of the runtime
-// API with it.
+// The emulator defines no other name of CUDA's driver API. It defines CUDA_SUCCESS, because some programs
+// compare results of the runtime API with this number.
 enum { CUDA_SUCCESS = 0 };

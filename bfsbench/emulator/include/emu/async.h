@@ -7,8 +7,8 @@
 
 namespace emu {
 
-// Copies every `step`-th word, beginning with word number `first`. Copies bytes instead of words if the
-// memory is not aligned to words.
+// Copies every `step`-th word of four bytes to the same place in `to`, beginning with word number `first`.
+// Copies single bytes instead of words if one of the addresses or `bytes` is not a multiple of four.
 inline void copy_part(void* to, const void* from, size_t bytes, size_t first, size_t step) {
     auto all = [&](auto unit) {
         using Unit = decltype(unit);

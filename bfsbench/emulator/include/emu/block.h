@@ -20,7 +20,8 @@ struct Votes {
 EMU_API Votes block_barrier(bool predicate, CallSite from, const void* site);
 
 EMU_API void grid_barrier(CallSite from);
-// Returns whether the launch is cooperative. Only then may the kernel wait at a barrier of the whole grid.
+// Returns whether the launch is cooperative. Only a kernel of a cooperative launch may wait at a barrier of
+// the whole grid.
 EMU_API bool has_grid_barrier();
 
 EMU_API void cluster_arrive();

@@ -1,11 +1,13 @@
-// Replacements for functions of the C library, such as memcpy. Kernels use them if their memory accesses are
-// recorded. The replacements record the accesses, which the C library's own functions do not. cuda_on_cpu.h
-// includes c_library.h last, because the emulator's own functions must call the C library.
+// Replacements for functions of the C library, such as memcpy. If a program is compiled with EMU_WATCH, its
+// kernels call the replacements, which record their memory accesses. The C library's own functions would not
+// record them. cuda_on_cpu.h includes c_library.h last, so that the emulator's headers still call the C
+// library itself.
 #pragma once
 
 #ifdef EMU_WATCH
 
-// The replacements are macros, so a header that declares these functions must be included before them.
+// The replacements are macros. They would change declarations of the C library, so the headers with these
+// declarations are included first.
 #include <stdlib.h>
 #include <string.h>
 #if __has_include(<malloc.h>)
@@ -34,9 +36,8 @@ EMU_INNER inline void emu_delete(void* place) {
     if (!emu::device_free(place)) free(place);
 }
 // The first byte and the end of the program's own code. The linker defines these two symbols.
-// is_called_by_kernel() returns whether a kernel is running and the program's own code has called operator
-// new. It returns false for calls from the runtime library, which allocates its own memory while a kernel
-// runs.
+// is_called_by_kernel() uses them to tell whether a kernel has called operator new. It returns false if the
+// address `site` of the call lies in the runtime library, which allocates its own memory while a kernel runs.
 extern "C" char __executable_start, etext;
 EMU_INNER inline bool is_called_by_kernel(const void* site) {
     return emu::current && site >= &__executable_start && site < &etext;

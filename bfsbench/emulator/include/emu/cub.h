@@ -173,9 +173,9 @@ class Collective {
         for (int i = 1, end = std::min(valid, present()); i < end; ++i) value = op(value, storage_[i]);
         return value;
     }
-    // Returns the combined values of all threads with lower ranks. If `has_first` is true, first(total)
-    // precedes these values, where `total` is the combination of all threads' values. The thread with rank 0
-    // gets first(total).
+    // Exclusive scan: returns the values of all threads with lower ranks, combined by `op`. Sets `total` to
+    // the combined values of all threads. If `has_first` is true, the scan starts with the value
+    // first(total). The thread with rank 0 gets first(total) in any case.
     template <class Op, class First>
     T before(T value, Op op, T& total, First first, bool has_first) {
         storage_[rank()] = value;
@@ -270,8 +270,8 @@ class Scan : public Collective<T, kCount, kWarp> {
     EMU_SCAN(InclusiveScan, EMU_AND Op op EMU_AND T& total, op, total, true, false, zero)
 #undef EMU_MORE
 #define EMU_MORE , class Op, class Prefix, class = decltype(std::declval<Prefix&>()(std::declval<T>()))
-    // The function `prefix` takes the total of the block, and returns a value that precedes the block's first
-    // item in the scan.
+    // The function `prefix` takes the total of the block's items. It returns the value with which the block's
+    // scan starts.
     EMU_SCAN(ExclusiveScan, EMU_AND Op op EMU_AND Prefix& prefix, op, unused, false, true, prefix)
     EMU_SCAN(InclusiveScan, EMU_AND Op op EMU_AND Prefix& prefix, op, unused, true, true, prefix)
 #undef EMU_MORE
@@ -297,8 +297,8 @@ enum BlockStoreAlgorithm {
 };
 struct NoStorage {};
 
-// Copies items between an array and the threads of a block. Each thread has consecutive items, or with
-// `kStriped` every kThreads-th item.
+// Copies items between an array and the threads of a block. Each thread copies consecutive items, or, if
+// `kStriped` is true, every kThreads-th item.
 template <int kThreads, int kItems, bool kStriped>
 class Transfer {
   public:

@@ -138,7 +138,7 @@ class coalesced_group : public lane_group {
 
 inline coalesced_group coalesced_threads(emu::CallSite from = EMU_HERE) { return coalesced_group(__activemask(from)); }
 
-// Divides a group of lanes into groups with equal labels. Returns the calling lane's group.
+// Divides a group of lanes into one group for each value of `label`. Returns the calling lane's group.
 template <class Label>
 inline coalesced_group labeled_partition(const lane_group& group, Label label, emu::CallSite from = EMU_HERE) {
     return coalesced_group(group.lanes_with(label, from));

@@ -12,8 +12,9 @@
 
 namespace emu {
 
-// The range of bytes of one __shared__ variable. Kernels and device functions have separate shared variables.
-// The offsets count from the first shared variable of the kernel, or of the device functions.
+// The range of bytes of one __shared__ variable. `begin` and `end` are offsets from the first shared variable
+// of the kernel. For a variable of a device function they are offsets from the first shared variable of the
+// device functions, which are stored separately.
 struct Extent {
     size_t begin, end;
     const char* name;  // null if the variable has no name in the source
@@ -22,8 +23,8 @@ struct Extent {
 
 // Describes one __global__ function. The translator generates one Kernel object per kernel. A separate
 // object, device_functions, describes the shared variables of all other functions. The constructor is
-// constexpr. So every Kernel object is initialised before the initialisers of static variables call
-// reserve_shared().
+// constexpr, because a Kernel object must already be initialised when the initialisers of static variables
+// call its reserve_shared().
 struct Kernel {
     const char* name;
     // The object that describes the shared variables of the module's device functions. The pointer is null in

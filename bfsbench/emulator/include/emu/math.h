@@ -112,8 +112,8 @@ inline double rest_of_quotient(double a, double b, double r) {
 }
 inline double rest_of_root(double a, double r) { return std::isfinite(r) ? fma(-r, r, a) : 0; }
 
-// Corrects the result `r`, which was rounded to nearest. `rest` has the sign of the exact result minus `r`.
-// `down` and `up` say whether rounding down or up is wanted.
+// Changes the result `r`, which was rounded to nearest, to the result of another rounding mode: down if
+// `down` is true, and up if `up` is true. `rest` has the sign of the exact result minus `r`.
 template <class T>
 inline T rounded(T r, double rest, bool down, bool up) {
     constexpr T kEnd = std::numeric_limits<T>::infinity();

@@ -16,7 +16,8 @@ struct Configured {
     LaunchShape shape;
     Configured* before;
     const Kernel* described = nullptr;
-    // True if the call should launch nothing, and only store the description of its kernel in `described`.
+    // True if the call of the kernel should launch nothing, and only store the kernel's description in
+    // `described`.
     bool describes = false;
     CallSite from;
     EMU_INNER explicit Configured(const LaunchShape& shape, CallSite from = EMU_HERE);

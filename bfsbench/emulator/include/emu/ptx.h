@@ -35,7 +35,8 @@ inline T* at(void* address, int64_t offset) {
     return reinterpret_cast<T*>(static_cast<char*>(address) + offset);
 }
 
-// Integer and floating-point arithmetic of PTX. Integer division by zero gives all ones, as on a GPU.
+// Arithmetic of PTX. high() returns the high half of a product. quotient() returns all ones if an integer is
+// divided by zero, as a GPU does.
 template <class T>
 inline T high(T a, T b) {
     if constexpr (sizeof(T) == 8) {
@@ -109,8 +110,8 @@ inline T inserted(T field, T old, uint32_t start, uint32_t length) {
     T mask = (length >= kBits ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << length) - 1)) << start;
     return (old & ~mask) | (field << start & mask);
 }
-// Computes PTX's lop3. At each bit position, the bits of a, b and c form a number from 0 to 7. The result has
-// there the bit of `table` with this number.
+// Computes PTX's lop3. At each bit position, the bits of a, b and c form a number from 0 to 7. The result's
+// bit at this position is the bit of `table` with this number.
 inline uint32_t chosen_bits(uint32_t a, uint32_t b, uint32_t c, uint32_t table) {
     uint32_t result = 0;
     for (int i = 0; i < 8; ++i) {
@@ -139,9 +140,9 @@ inline To converted(From a) {
     return static_cast<To>(a);
 }
 
-// The modes of PTX's shuffle instruction, which shuffled() implements. The low bits of `bounds` are the last
-// lane of a segment, and bits 8 to 12 are the mask of the segment. `found` receives whether the source lane
-// is in the segment.
+// The modes of PTX's shuffle instruction (shfl.sync), which shuffled() implements. Bits 8 to 12 of `bounds`
+// are a mask that divides the warp into segments. Bits 0 to 4 limit the source lane within the segment.
+// `found` receives whether the source lane is within this limit.
 enum class Shuffle { up, down, bfly, idx };
 inline uint32_t shuffled(Shuffle mode, uint32_t value, uint32_t by, uint32_t bounds, uint32_t mask, bool& found, CallSite from = EMU_HERE) {
     auto own = static_cast<int>(lane());

@@ -13,10 +13,10 @@
 // libraries, and a kernel library exports functions for the host.
 #define EMU_API __attribute__((visibility("default")))
 
-// Programs that detect races or count memory accesses are compiled with EMU_WATCH. The compiler then inserts
-// a call of the runtime library before each memory access of a kernel. It inserts no calls into functions
-// that are marked EMU_INNER or EMU_OWN. An EMU_OWN function reports its accesses itself. It passes its return
-// address as the location of the access.
+// Programs that the emulator checks for races, or whose memory accesses it counts, are compiled with
+// EMU_WATCH. The compiler then inserts a call to the runtime library before each memory access of a kernel.
+// It inserts no calls into functions that are marked EMU_INNER or EMU_OWN. An EMU_OWN function reports its
+// accesses itself, and passes its return address as the location of the access.
 #if defined(EMU_WATCH) && defined(__clang__)
 // EMU_INNER marks helper functions that EMU_OWN functions call.
 #define EMU_INNER __attribute__((disable_sanitizer_instrumentation))
@@ -105,8 +105,8 @@ EMU_API void watch(const void* address, size_t bytes, Act act, Scope scope, cons
 [[noreturn]] EMU_API void refuse_index(const char* array, int64_t index, const void* site, Act act = Act::read);
 [[noreturn]] EMU_API void refuse_misaligned(const void* address, size_t alignment, Act act, const void* site);
 
-// Reports a read by __ldg, or a read of a texture or surface. The read uses a cache that may miss values
-// which the running launch has written. So the read is an error if this launch has written to `address`.
+// Reports a read by __ldg, or a read of a texture or surface. The read uses a cache that may hold old values
+// during a launch. So the read is an error if the running launch has written to `address`.
 EMU_API void read_only(const void* address, size_t bytes, const void* site);
 
 // Reports that the current CUDA thread is about to wait at a barrier of its warp, block, cluster or grid.

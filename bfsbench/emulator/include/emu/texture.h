@@ -41,8 +41,13 @@ constexpr size_t surface_bytes() {
 
 }  // namespace emu
 
-// Calls X once for each function that reads textures of arrays. The arguments of X are the function's name,
-// its number of coordinates, whether it takes a layer, its parameters, the layer, and the coordinates.
+// Calls X once for each function that reads textures of arrays. The arguments of X are:
+// 1. the function's name,
+// 2. its number of coordinates,
+// 3. whether it takes a layer,
+// 4. its list of parameters,
+// 5. the expression for the layer (0 if there is none),
+// 6. the expressions for the coordinates.
 #define EMU_TEXTURES(X)                                                 \
     X(tex1D, 1, false, (float x), 0, x)                                 \
     X(tex2D, 2, false, (float x, float y), 0, x, y)                     \
@@ -51,7 +56,7 @@ constexpr size_t surface_bytes() {
     X(tex2DLayered, 2, true, (float x, float y, int layer), layer, x, y)
 
 // EMU_READ defines two overloads of a CUDA function that reads a texture. One returns the value. The other
-// stores the value at a pointer.
+// stores the value at a pointer. EMU_LIST removes the parentheses around EMU_READ's list of parameters.
 #define EMU_LIST(...) __VA_ARGS__
 #define EMU_READ(name, parameters, read)                                                                \
     template <class T>                                                                                  \

@@ -70,8 +70,8 @@ EMU_C cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatD
 EMU_C cudaError_t cudaFreeArray(cudaArray_t array);
 EMU_C cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc* format, cudaArray_const_t array);
 
-// `x` and `y` are a position in the array: an offset in bytes from the start of a row, and the number of the
-// row.
+// In the functions that copy to or from an array, `x` and `y` are a position in the array: an offset in bytes
+// from the start of a row, and the number of the row.
 EMU_C cudaError_t cudaMemcpyToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t bytes, cudaMemcpyKind kind);
 EMU_C cudaError_t cudaMemcpyFromArray(void* to, cudaArray_const_t from, size_t x, size_t y, size_t bytes, cudaMemcpyKind kind);
 EMU_C cudaError_t cudaMemcpyToArrayAsync(cudaArray_t to, size_t x, size_t y, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream = nullptr);

@@ -1,7 +1,8 @@
 // Texture references, which CUDA 12 removed. A texture reference is a texture that a program declares as a
 // variable at file scope, such as texture<float, 2> image. The host binds the reference to memory or to an
-// array, and kernels read it. Each binding creates a texture object (texture.h). The translator replaces the
-// name `texture` by emu::TextureReference, so a program may also use the name `texture` for other things.
+// array, and kernels read it. Each binding creates a texture object (texture.h). In such declarations the
+// translator replaces `texture` by emu::TextureReference. The emulator's headers define nothing called
+// `texture`, so a program may use this name for its own variables and functions.
 #pragma once
 
 #include "emu/texture.h"

@@ -1,6 +1,7 @@
 // A program that detects races or counts memory accesses includes thrust_begin.h before the headers of the
-// Thrust library. Then malloc in these headers returns managed memory, which kernels can also use. The macro
-// memmove remains defined after the headers, because Thrust's templates copy with it.
+// Thrust library, and thrust_end.h after them. In these headers, malloc returns managed memory, which kernels
+// can also use. memcpy and memset are the C library's functions. memmove remains the emulator's macro,
+// because Thrust's templates copy with it.
 #if defined(EMU_WATCH) && defined(EMU_PROGRAM)
 #pragma push_macro("malloc")
 #undef malloc
