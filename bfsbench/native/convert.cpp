@@ -67,8 +67,8 @@ std::vector<int64_t> deal(const Arcs& arcs, int64_t buckets, int shift, uint64_t
     return starts;
 }
 
-// Sorts one bucket by row, with a counting sort. The bucket has the rows first_row .. first_row + rows - 1
-// and the arcs begin .. end - 1 of `dealt`.
+// Sorts one bucket by row, with a counting sort. The bucket contains the rows first_row .. first_row + rows -
+// 1, and the arcs begin .. end - 1 of `dealt`.
 void sort_bucket(const uint64_t* dealt, int64_t begin, int64_t end, int64_t first_row, int64_t rows, bool sort_rows,
                  int64_t* offsets, int32_t* columns) {
     std::vector<int64_t> next(rows + 1);
@@ -151,8 +151,8 @@ void copy_without_duplicates(int64_t num_vertices, const int64_t* offsets, const
     });
 }
 
-// Stores the row of each arc in `rows`, which has one element per arc. `offsets` has the row offsets of a
-// graph in CSR form.
+// Stores the row of each arc in `rows`, which has one element per arc. `offsets` contains the row offsets of
+// a graph in CSR form.
 void expand_rows(int64_t num_vertices, const int64_t* offsets, int32_t* rows) {
     bfsbench::parallel_blocks(num_vertices, 1 << 12, bfsbench::worker_count(offsets[num_vertices]),
                               [=](int64_t begin, int64_t end) {

@@ -40,8 +40,8 @@ constexpr int64_t kAhead = 48;  // number of arcs or queue entries between a pre
 // in-neighbours in the frontier. After every kLooks rows, it tests whether its own row is complete. If so, it
 // stops.
 constexpr int kLooks = 4;
-// Limits the work of by_balls(), which finds sources that lie close together. It reads at most kBallArcs
-// times the number of arcs of the graph.
+// by_balls(), which finds sources that lie close together, reads at most kBallArcs times as many arcs as the
+// graph has.
 constexpr int64_t kBallArcs = 4;
 
 // Bits of the state of a vertex. kComplete: every search of the pass has reached the vertex. kActive: the vertex
@@ -314,8 +314,8 @@ class Passes {
         return queued_ > 0;
     }
 
-    // Stores the distances of the vertices in the frontier. They go to the rows of `distances` for the
-    // searches that reached the vertices.
+    // Stores `level` as the distance of each vertex in the frontier, in the row of `distances` of each search
+    // that has just reached the vertex.
     void note(int32_t level, const int32_t* sources) {
         for (int64_t i = 0; i < queued_; ++i)
             for (int w = 0; w < words; ++w)

@@ -59,8 +59,9 @@ constexpr int64_t kWordGrain = 64, kLevelGrain = 1 << 14;
 // A thread that has found more than kMany vertices estimates the sum of their degrees from one vertex in
 // kSample.
 constexpr int64_t kMany = 512, kSample = 8;
-// A push tests neighbours in groups of four while fewer than one in kRare neighbours was unseen. The count of
-// unseen neighbours starts at kWarm instead of 0.
+// A push tests neighbours in groups of four as long as fewer than one in kRare of the neighbours that it has
+// tested so far was unseen. The count of unseen neighbours starts at kWarm instead of 0, so a push begins by
+// testing neighbours one by one.
 constexpr int64_t kRare = 6, kWarm = 32;
 // Estimated times to visit a vertex, to claim a vertex in a push, and to examine an in-neighbour in a pull.
 // The unit is the time that a push takes for each arc.
@@ -395,9 +396,9 @@ class ParallelSearch final : public Search {
         return false;
     }
 
-    // Writes all levels, and resets the marks. If all seen vertices are in the first queue and they are few,
-    // the function reads only their marks. It stores their levels after them in the queue until the other
-    // levels are written.
+    // Writes all levels, and resets the marks. If the seen vertices are few and all of them are in the first
+    // queue, the function reads only their marks. It keeps their levels in the free part of this queue until
+    // the array holds -1 for all vertices.
     void finish() {
         uint32_t* const queue = members_[0].queue.get();
         const int64_t seen = members_[0].end;

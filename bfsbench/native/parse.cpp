@@ -277,9 +277,10 @@ void parse_edges_int64(const char* text, int64_t size, const Layout* layout, int
     parse_edges(text, size, *layout, sources, targets, weights, *out);
 }
 
-// Parses an adjacency list, up to the first faulty line. The lines of the block, without comments, list the
-// neighbours of the vertices 0, 1, 2, and so on. A blank line stands for a vertex without neighbours. A block of n
-// bytes has at most n / 2 + 1 neighbours, so the arrays must have this length. *out must be zero on entry.
+// Parses a block of lines of an adjacency list, up to the first faulty line. `text` is the block, and `size`
+// its length in bytes. Comment lines are skipped. The other lines list the neighbours of the vertices 0, 1,
+// 2, and so on. A blank line stands for a vertex without neighbours. A block of n bytes has at most n / 2 + 1
+// neighbours, so the arrays must have this length. *out must be zero on entry.
 void parse_adjacency(const char* text, int64_t size, const Layout* layout, int32_t* rows, int32_t* columns,
                      int32_t* weights, Outcome* out) {
     const char* p = text;

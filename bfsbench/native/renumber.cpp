@@ -1,4 +1,4 @@
-// renumber: renumbers the vertex ids that occur in a graph to 0, 1, ... in ascending order. A bit per
+// renumber: renumbers the vertex ids that occur in a graph to 0, 1, ... in ascending order. One bit per
 // possible id marks the ids that occur. The new number of an id is the number of smaller ids that occur.
 #include <atomic>
 #include <cstdint>

@@ -153,7 +153,8 @@ class Clocks {
     // the host, such as a launch or a copy. This is true for most recorded accesses.
     bool before_era(Moment moment) const { return moment < era_; }
     // Begins an operation that the host has issued to a stream. Earlier operations of other streams may run
-    // at the same time. `earliest` is the first moment of the earliest of these operations.
+    // at the same time. `earliest` is the first moment of the earliest of these operations, or the largest
+    // Moment if there is none.
     void begin_operation(Moment earliest) {
         beside_ = earliest;
         begin_era();

@@ -19,13 +19,13 @@ cudaError_t noted(cudaError_t error) { return device().note(error); }
 cudaError_t unless(bool wrong, cudaError_t error = cudaErrorInvalidValue) { return noted(wrong ? error : cudaSuccess); }
 
 std::mutex mutex;
-// `pinned` has the allocations of pinned and managed memory, and `registered` has registered host memory.
-// Both map the address of an allocation to its size in bytes.
+// `pinned` contains the allocations of pinned and managed memory, and `registered` contains registered host
+// memory. Each maps the address of an allocation to its size in bytes.
 std::map<void*, size_t> pinned;
 std::map<void*, size_t> registered;
 
-// Allocates memory that the host and kernels access. The host may write to this memory at any time, so all
-// its bytes count as written.
+// Allocates memory that both the host and kernels can access. The host may write to this memory at any time,
+// so all its bytes count as written.
 cudaError_t take_shared(void** place, size_t bytes, const Call& call) {
     if (!place) return noted(cudaErrorInvalidValue);
     size_t room = (std::max<size_t>(bytes, 1) + 255) / 256 * 256;

@@ -17,8 +17,9 @@ using Moment = uint64_t;
 
 // A past access to a word of memory: the access's moment, the number of its instruction, its scope, whether
 // it wrote, and a bit for each accessed byte. All of this is packed into eight bytes, because the race
-// detector keeps three past accesses for each word. The class uses shifts, because compilers access the parts
-// of a bit field through memory.
+// detector keeps three past accesses for each word. The class packs them with shifts instead of bit fields:
+// compilers keep a plain integer in a register, but store a struct of bit fields to memory to access one of
+// them.
 class Past {
   public:
     Past() = default;
@@ -41,7 +42,8 @@ class Past {
 
 // The race detector's record of the accesses to a region of memory. For each word it holds which bytes have
 // been written, the last write, and two reads (see Watch::keep_read). These are separate arrays, because most
-// checks need only some of them: kernels never write to most memory.
+// checks need only some of them. For example, a check does not need the last write to a word if no word
+// nearby was written lately.
 class Shadow {
   public:
     static constexpr size_t kWordBytes = 4;

@@ -1,5 +1,5 @@
 // Functions that implement std::atomic in programs with host code. With the compiler option
-// -fsanitize=thread, each operation on a std::atomic becomes a call of one of these functions. This includes
+// -fsanitize=thread, each operation on a std::atomic becomes a call to one of these functions. This includes
 // the atomics inside the C++ library.
 
 #include "emu/state.h"

@@ -35,9 +35,9 @@ class StoreBuffer {
     bool empty(unsigned lane) const { return !end_[lane]; }
     // Adds a store of a lane after the lane's earlier stores. Returns null if the buffer has no room.
     Store* add(unsigned lane) { return end_[lane] < kRoom ? &stores_[end_[lane]++][lane] : nullptr; }
-    // Returns the oldest store of a lane, which must have a store.
+    // Returns the oldest store of a lane. The lane must have a store.
     const Store& first(unsigned lane) const { return stores_[first_[lane]][lane]; }
-    // Removes and returns the oldest store of a lane. The reference is valid until the next add().
+    // Removes the oldest store of a lane, and returns it. The reference is valid until the next add().
     Store& take(unsigned lane) {
         Store& taken = stores_[first_[lane]++][lane];
         if (first_[lane] == end_[lane]) first_[lane] = end_[lane] = 0;

@@ -103,11 +103,12 @@ class Streams {
     StreamClock record(unsigned stream);
     void wait(unsigned stream, const StreamClock& event);
     void host_waits(const StreamClock& event);
-    // Makes the host wait for a stream. For the default stream, this includes all blocking streams.
+    // Records that the host waits for a stream. If it is the default stream, the host also waits for all
+    // blocking streams.
     void host_waits_for(unsigned stream);
     void host_waits_for_all();
     // Records that all work issued so far happens before all later work. Later accesses of the host may still
-    // race with it.
+    // race with the earlier work.
     void order_all();
 
     // Records that the running operation copies to pageable memory of the host. The race detector has no

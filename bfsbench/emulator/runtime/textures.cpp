@@ -99,8 +99,8 @@ cudaError_t make_array(cudaArray_t* array, const cudaChannelFormatDesc* format, 
     return done();
 }
 
-// The source or the target of a copy: the first byte, and the distances in bytes from one row, and from one
-// slice, to the next.
+// The source or the target of a copy: its first byte, the distance in bytes between its rows, and the
+// distance in bytes between its slices.
 struct Side {
     char* begin;
     size_t pitch, slice;
@@ -149,7 +149,7 @@ cudaError_t copy_3d(const cudaMemcpy3DParms* p, const emu::Call& call) {
     return copy_box(side(p->dstArray, p->dstPtr, p->dstPos), from, box, p->kind, call);
 }
 
-// Stores in `image` the texels that a resource describes. Returns false if the resource is not valid.
+// Makes `image` refer to the texels that a resource describes. Returns false if the resource is not valid.
 bool open_image(Image& image, const cudaResourceDesc& resource) {
     const auto& [array, linear, pitched] = std::tie(resource.res.array, resource.res.linear, resource.res.pitch2D);
     if (resource.resType == cudaResourceTypeArray) return is_alive(array.array) && (image = *array.array, true);
@@ -276,8 +276,8 @@ void emu::read_texture(cudaTextureObject_t texture, Accessor by, const float (&a
     const Image& image = object.image;
     Texels texels(object, by.name, type, site);
     bool filters = object.how.filterMode == cudaFilterModeLinear;
-    // For tex1D, a GPU reads a texture of one row at y = 0. With a linear filter, the border above this row
-    // then has half of the weight.
+    // A GPU executes tex1D as a read of a texture with one row at y = 0. With a linear filter, the border
+    // above this row therefore has half of the weight.
     unsigned dimensions = by.dimensions == 1 && !by.layered ? 2 : by.dimensions;
     int64_t first[3] = {0, 0, 0};
     float weights[3] = {};
@@ -358,7 +358,7 @@ TEXTURE_API cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc* format, cudaAr
 TEXTURE_API cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind kind) { return {x, y, z, w, kind}; }
 
 // EMU_COPY defines a copy function and its asynchronous form. The asynchronous form takes a stream, and its
-// name ends in Async.
+// name ends in Async. EMU_LIST removes the parentheses around the list of parameters.
 #define EMU_LIST(...) __VA_ARGS__
 #define EMU_COPY(name, parameters, copied)                                                   \
     TEXTURE_API cudaError_t name(EMU_LIST parameters) {                                      \

@@ -34,7 +34,8 @@ class ThreadSet {
         return static_cast<unsigned>(i * 64 + __builtin_ctzll(word));
     }
 
-    // Moves all members to another set for the same number of threads.
+    // Moves all members to `other`, and leaves this set empty. Both sets must have been created for the same
+    // number of threads.
     void move_to(ThreadSet& other) {
         for (size_t i = 0; i < words_.size(); ++i) {
             other.words_[i] |= words_[i];

@@ -99,8 +99,8 @@ void Views::follow_log(View& view) {
     view.marked = false;
 }
 
-// Returns the slot of the hash table for the stores to a word. The slot is free if this launch has not stored
-// to the word.
+// Returns the slot of the hash table that describes the stores to a word. The slot is free if this launch has
+// not stored to the word.
 const Views::Stored& Views::stored_at(const Word* word) const {
     size_t mask = words_.size() - 1;
     for (size_t slot = slot_of(word);; slot = (slot + 1) & mask) {

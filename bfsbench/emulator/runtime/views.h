@@ -23,8 +23,9 @@ class Views {
     // Begins a launch. `cache` is the size in bytes of each multiprocessor's first-level cache.
     void begin_launch(unsigned multiprocessors, size_t cache);
 
-    // Records that a warp loads sectors when its block has completed `time` rounds. list(log) stores up to
-    // `most` sector numbers at `log`, and returns the number of sectors.
+    // Records the sectors that a warp loads. `time` is the number of rounds that the warp's block has
+    // completed at the load. list(log) writes the numbers of the sectors to `log`, at most `most` of them,
+    // and returns how many it has written.
     template <class List>
     void load(unsigned multiprocessor, uint64_t time, unsigned most, List list) {
         View& view = views_[multiprocessor];
@@ -94,9 +95,10 @@ class Views {
     struct alignas(kWays * sizeof(Line)) Set {
         Line ways[kWays];
     };
-    // The first-level cache of one multiprocessor. The emulator updates the cache only when a load may have
-    // to return an old value. Until then it stores the loaded sectors in a log, in order. Marks in the log
-    // record all other events: the time, a line that leaves the cache, and an acquire.
+    // The first-level cache of one multiprocessor. The emulator simulates the cache lazily: it appends the
+    // number of each loaded sector to a log, and applies the log to the cache only when a load may have to
+    // return an old value. The log also contains marks. A mark records the time of the following loads, the
+    // removal of a line by an atomic, or that an acquire has emptied the cache.
     struct View {
         uint32_t acquired = 0;
         std::vector<uint32_t> log;

@@ -124,8 +124,9 @@ void Watch::look_for_end(const void* site) {
     report_endless(site);
 }
 
-// Returns true if a thread that can run has most recently accessed an address that look_for_end() has not yet
-// seen it access. A thread that waits for a word reads the same few addresses again and again.
+// Looks at the last address that each runnable thread has accessed. Returns true if one of these addresses is
+// new, that is, if look_for_end() has not yet seen the thread access it. A thread that waits for a word reads
+// the same few addresses again and again, so it soon has no new addresses.
 bool Watch::reach_new_memory() {
     size_t before = seen_.size();
     for (const ResidentBlock* block : worker->resident()) {
@@ -296,8 +297,9 @@ void Watch::meet_operation(const Past& past, const Past& now, const char* addres
     std::optional<Operation> other = streams.operation(past.moment());
     if (!other) return;
     if (both_strong(past, now, false)) {
-        // The two kernels may use the word to pass data from one to the other, for example as a lock. So the
-        // earlier kernel's work now happens before the running operation.
+        // The two kernels may use the word to pass data from one to the other, for example as a lock. So from
+        // now on the race detector treats all work issued so far to the earlier kernel's stream as ordered
+        // before the running operation.
         if (past.act() != Act::read && now.act() != Act::write) streams.take_up(other->stream);
         return;
     }

@@ -67,7 +67,8 @@ struct Record {
     int act, space;
 };
 
-// Returns the address ranges of a loaded library. The library's variables lie in these ranges.
+// Returns the address ranges that the loaded library at `path` occupies, among them the ranges of its
+// variables. An empty path stands for the program itself.
 std::vector<std::pair<const char*, size_t>> segments_of(const char* path);
 
 class Watch {
@@ -103,8 +104,8 @@ class Watch {
     // races. `host` says which instruction or call makes the access.
     void touch_by_host(const char* address, size_t bytes, Act act, Scope scope, const Operation& host);
 
-    // Checks a read by __ldg, or a read of a texture or surface. Reports a fault if a thread has written
-    // these words since the launch began.
+    // Checks a read by __ldg, or a read of a texture or surface. Reports a fault if, since the launch began,
+    // a thread has written to a word that contains any of the `bytes` bytes at `address`.
     void require_constant(const char* address, size_t bytes, const void* where);
 
     // Ends a thread. Reports a child launch that was refused and whose error the thread has never read.
@@ -339,8 +340,8 @@ inline __attribute__((always_inline)) bool Watch::check_word(Shadow& shadow, siz
 }
 
 // Records a read of a word. The detector keeps two reads of each word, because a later write may race with
-// either of them. The new read replaces the first kept read if that read happens before the new read, and
-// otherwise the second.
+// either of them. The new read replaces the first kept read if the first kept read happens before it.
+// Otherwise the new read replaces the second one.
 inline __attribute__((always_inline)) void Watch::keep_read(Shadow& shadow, size_t word, Past now) {
     Past& first = shadow.first_read(word);
     bool over = clocks.settled(first.moment()) || first.moment() == now.moment() ||

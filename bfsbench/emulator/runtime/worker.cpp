@@ -240,8 +240,9 @@ void Worker::abandon() {
 void Worker::end_early(Fiber& fiber) {
     char* stack = std::exchange(fiber.stack, nullptr);
     end(fiber);
-    // The worker's loop continues, because it has its own stack. A new thread could begin on the stack that
-    // was just given back, and overwrite the frame of this function.
+    // The function must now switch to the worker's loop, which has its own stack, and not directly to another
+    // thread. A new thread could begin on the stack that was just given back, and overwrite the frame of this
+    // function.
     stacks_.give(stack);
     abandon();
 }
@@ -279,8 +280,8 @@ std::string Worker::describe_deadlock(const ResidentBlock& block) const {
     return place_of(*grid, fiber) + "deadlock: " + waits;
 }
 
-// If the threads of a block wait only for each other, they would wait for ever. In this case the function
-// aborts the grid.
+// Aborts the grid if the block is deadlocked. The caller has found that no thread of the block can run. If
+// none of them waits at a barrier with other blocks, the threads would wait for ever.
 void Worker::check_progress(const ResidentBlock& block) {
     if (block.waiting(Wait::grid).count() || block.waiting(Wait::cluster).count()) return;
     grid->abort(describe_deadlock(block), machine.watch != nullptr);

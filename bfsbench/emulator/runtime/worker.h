@@ -114,8 +114,8 @@ void set_current(Fiber* fiber);
 // after faults.
 [[noreturn]] void fail_thread(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// Ends the launch with an error message about the current CUDA thread. `is_found` says whether the fault is
-// also recorded as a finding.
+// Ends the launch with an error message about the current CUDA thread. `is_found` tells whether the fault is
+// already in the list of findings.
 [[noreturn]] void end_launch(bool is_found, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
 std::string place_of(const Grid& grid, const Thread& thread);
