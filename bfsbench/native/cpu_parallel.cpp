@@ -38,7 +38,7 @@ struct ParallelArguments {
     int32_t threads;
     int32_t sequential_limit;  // largest number of arcs of a level that one thread pushes alone
     double alpha;
-    // An array int8[num_vertices], or null. Element l receives the kind of Step that expanded level l.
+    // An array int8[num_vertices], or null. Element l receives the Step with which level l was expanded.
     int8_t* steps;
 };
 }

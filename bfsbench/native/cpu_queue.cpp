@@ -29,8 +29,9 @@ int32_t search(const Offset *row_offsets, const int32_t *column_indices, int32_t
 
 extern "C" {
 
-// Searches from the vertex `source`. Returns the number n of reached vertices. The first n elements of `queue`,
-// int32[V], are these vertices. `levels` is int32[V] and holds -1 on entry for every vertex that the source reaches.
+// Searches from the vertex `source`. Returns the number n of reached vertices. `queue` is int32[V], and its
+// first n elements are these vertices. `levels` is int32[V] and holds -1 on entry for every vertex that the
+// source reaches.
 int32_t cpu_queue_32(const int32_t *row_offsets, const int32_t *column_indices, int32_t source, int32_t *levels,
                      int32_t *queue) {
     return search(row_offsets, column_indices, source, levels, queue);

@@ -151,8 +151,8 @@ class DegreesWithHubs {
     Stream places_, degrees_;
 };
 
-// Assigns vertices to the 2 * `count` ends of edges, in random order (Fisher and Yates). The degree of a
-// vertex is the number of its ends. If the degrees have an odd sum, the last end is left out.
+// Assigns vertices to the 2 * `count` ends of the `count` edges, in random order (Fisher and Yates). The
+// degree of a vertex is the number of its ends. If the degrees have an odd sum, the last end is left out.
 void match_ends(const DegreesWithHubs& degrees, int64_t vertices, int64_t count, Stream stream, Edges edges) {
     const auto end = [&](int64_t i) -> int32_t& { return i < count ? edges.sources[i] : edges.targets[i - count]; };
     int64_t dealt = 0;
@@ -286,8 +286,8 @@ int generate_box(int64_t columns, int64_t rows, int64_t vertices, int64_t diagon
 }
 
 // Generates a scale-free graph. DegreesWithHubs gives each vertex a number of edge ends. All ends are
-// shuffled as one list. Its two halves are the arrays of sources and targets. If both ends of an edge are the
-// same vertex, the edge then swaps its target with another edge.
+// shuffled as one list. The two halves of the list are the arrays of sources and targets. Finally, each self
+// loop swaps its target with another edge.
 int generate_scale_free(int64_t vertices, int64_t spacing, int64_t hub_degree, uint64_t seed, int,
                         Allocate allocate) {
     return guarded([&] {
@@ -302,9 +302,9 @@ int generate_scale_free(int64_t vertices, int64_t spacing, int64_t hub_degree, u
     });
 }
 
-// Generates a dense graph. Row v of its matrix always has the entries v and v + 1 (modulo `vertices`). It has
-// each other column with chance `density`. If a row would get more than `most` entries, the function keeps a
-// random choice of the other columns, so that the row has `most` entries.
+// Generates a dense graph. Row v of its matrix always has the entries v and v + 1 (modulo `vertices`). The
+// row has each other entry with chance `density`. If a row would get more than `most` entries, the function
+// keeps a random choice of the other entries, so that the row has `most` entries.
 int generate_dense(int64_t vertices, Chance density, int64_t most, uint64_t seed, int threads, Allocate allocate) {
     return guarded([&] {
         const Stream entries(seed, kEdges), culling(seed, kRepair);

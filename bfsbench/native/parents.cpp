@@ -35,8 +35,9 @@ void lower(std::atomic<int64_t> &least, int64_t value) {
     for (int64_t now = least; value < now && !least.compare_exchange_weak(now, value);) {}
 }
 
-// Only arcs from the parent of v to v set joined[v]. A single thread reads all arcs that leave a vertex, so
-// no two threads write the same element.
+// Implements first_wrong_arc_32 and first_wrong_arc_64. Only arcs from the parent of v to v set joined[v],
+// and a single thread reads all arcs that leave a vertex. So no two threads write the same element of
+// `joined`.
 template <class Offset>
 int64_t first_wrong_arc(int64_t num_vertices, const Offset *row_offsets, const int32_t *column_indices,
                         const int32_t *levels, const int32_t *parents, uint8_t *joined) {

@@ -32,7 +32,7 @@ inline int32_t count_bits(uint32_t bits) {
 extern "C" {
 
 // Marks all vertex ids in the array `ids`. Most ids occur many times, so their bits are usually set already.
-// Reading the bit first then saves the atomic operation.
+// Therefore the function reads the bit first, which usually saves the atomic operation.
 void mark_ids(int64_t count, const int32_t* ids, Word* words) {
     bfsbench::parallel_slices(count, bfsbench::worker_count(count), [=](int, int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {

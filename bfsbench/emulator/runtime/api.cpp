@@ -113,8 +113,9 @@ extern "C" EMU_API unsigned emu_resident_blocks(const emu::Machine* machine, con
     return machine->resident_blocks(*kernel, threads, shared);
 }
 
-// Returns 0 if the device can run one cluster of the kernel, with this number of threads and bytes of dynamic
-// shared memory per block, else 1. One cluster is the smallest grid that the kernel allows.
+// Returns 0 if the device can run one cluster of the kernel, which is the smallest grid that the kernel
+// allows. Each block has `threads` threads and `shared` bytes of dynamic shared memory. Returns 1 if the
+// device cannot run it.
 extern "C" EMU_API int emu_check(const emu::Machine* machine, const emu::Kernel* kernel, unsigned threads,
                                  size_t shared) {
     message = machine->refusal(*kernel, {kernel->cluster, threads, shared});

@@ -10,8 +10,8 @@ namespace emu {
 
 namespace {
 
-// Ends the launch, because `other` waits at another barrier. The function is not inlined, because inlining
-// would slow down kernels without this fault.
+// Ends the launch, because the thread `other` of the block waits at a different barrier than the current
+// thread. The function is not inlined, because inlining would slow down kernels without this fault.
 [[noreturn]] __attribute__((noinline)) void refuse_barrier(CallSite from, const Fiber& other) {
     if (watching) watching->report_wait(Fault::barrier, here(), from, &other);
     end_launch(watching != nullptr, "divergent barrier: it waits at %s, others of its block at %s", to_string(from).c_str(),

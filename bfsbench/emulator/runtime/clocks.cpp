@@ -24,8 +24,8 @@ ThreadClock& mine_used() {
 
 uint32_t block_number(const ResidentBlock& block) { return block.place.block; }
 
-// Advances the clock of the current CUDA thread by one. The race detector then distinguishes the thread's
-// next accesses from its earlier accesses.
+// Advances the clock of the current CUDA thread by one, so that the race detector can distinguish the
+// thread's next accesses from its earlier accesses.
 void tick() {
     Fiber& fiber = here();
     mine_used().row[fiber.rank % kWarpSize] = fiber.clock;
@@ -137,7 +137,8 @@ void Clocks::begin_grid(const Grid& grid, uint32_t parent, const Known& known, u
     if (stream == kNoStream) return;
     if (auto before = streams_.find(stream); before != streams_.end()) {
         auto ended = std::make_shared<Knowledge>();
-        // Adds the stream's previous grid, its child grids, and their descendants.
+        // Adds the stream's previous grid, its child grids, and their descendants to the grids that have
+        // ended.
         for (uint32_t i = before->second; i < number; ++i) {
             if (i == before->second || ended->grids.count(shapes_[i].parent)) ended->grids.insert(i);
         }
@@ -200,7 +201,8 @@ bool Clocks::over(const Past& past) const {
 // Handles a memory fence of the current CUDA thread. Before the fence, the thread may have read atomic words
 // to which other threads had attached sets of accesses. The fence adds these sets to `known`. A fence of
 // block scope adds only the sets that threads of the same block had attached. The fence also stores in
-// `released` all accesses that happen before it. The thread's later atomics attach them to their words.
+// `released` all accesses that happen before it. The thread's later atomics attach these accesses to their
+// words.
 void Clocks::fence(Scope scope) {
     ThreadClock& thread = mine_used();
     thread.known = joined(thread.known, thread.acquired[0]);
@@ -232,9 +234,9 @@ void Clocks::take_up(const void* word, Scope scope, bool now) {
 }
 
 // Attaches sets of accesses to an atomic word: `block_wide` for readers in the current thread's block, and
-// `all` for readers in any block. `all` is attached only if `scope` is device scope. Assume that another
-// thread reads the word with acquire order, or reads it atomically and then executes a fence. Then the
-// accesses in its set happen before the later accesses of this thread. If `replaces` is true (a store), the
+// `all` for readers in any block. `all` is attached only if `scope` is device scope. A set takes effect for a
+// thread that reads the word with acquire order, or that reads it atomically and then executes a fence: the
+// accesses in the set happen before the later accesses of this thread. If `replaces` is true (a store), the
 // sets that were attached earlier are removed. Otherwise (an update) the new sets are added to them.
 void Clocks::pass_on(const void* word, bool replaces, Scope scope, const Known& block_wide, const Known& all) {
     if (replaces) words_.erase(word);

@@ -56,8 +56,8 @@ struct FamilyPlace {
     uint32_t grid, block, first_warp;
 };
 
-// A set of accesses that happen before a thread's next access. The set is stored by block, warp and grid.
-// Several threads may share one Knowledge object.
+// A set of accesses that happen before a thread's next access. The members describe parts of the set by
+// block, by warp and by grid. Several threads may share one Knowledge object.
 struct Knowledge {
     struct Lanes {
         uint32_t phase;  // phase (number of barriers) of the block when the thread learnt the clocks

@@ -102,9 +102,9 @@ LaneGroup& join_group(Warp& warp, unsigned mask, Collective kind, CallSite from)
 
 void remove_group(Warp& warp, LaneGroup& group) { group = warp.group[--warp.groups]; }
 
-// Handles a shuffle from a lane that takes no part in it. With race detection, the shuffle is reported and
-// the lane continues. Otherwise it ends the launch, unless the machine allows such shuffles. On a GPU the
-// result is undefined.
+// Handles a shuffle from a lane that takes no part in the shuffle. With race detection, the shuffle is
+// reported and the lane continues. Otherwise the shuffle ends the launch, unless the machine allows such
+// shuffles. On a GPU the result is undefined.
 void refuse_source(CallSite from, unsigned source, const char* why) {
     if (watching) return watching->report_lane(Fault::shuffle, from);
     if (worker->machine.stops_bad_shuffles) fail("warp shuffle at %s reads lane %u, which %s", to_string(from).c_str(), source, why);
@@ -164,8 +164,8 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSit
     return warp.result[lane];
 }
 
-// The mask must contain all lanes that can reach the call, as on a GPU. So each lane waits in the call until
-// one of these conditions holds:
+// Implements __activemask(). The mask must contain all lanes that can reach the call, as on a GPU. So each
+// lane waits in the call until one of these conditions holds:
 // 1. All lanes of the warp wait in __activemask().
 // 2. No other thread of the block can run.
 // 3. Other threads have yielded so often that they may be waiting for this lane.

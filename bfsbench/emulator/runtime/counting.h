@@ -211,8 +211,8 @@ class Counting {
         bool scattered = false;
         // Members for a load instruction. `loads` counts its executions. `overtaken` counts loads that came
         // too early: another thread stored to the address after a lane had executed the load, but before the
-        // lane's warp performed it. If this happens often, `waits` is set. Lanes then wait at the load for
-        // their warp.
+        // lane's warp performed it. If this happens often, `waits` is set, and lanes wait for their warp at
+        // this instruction.
         uint64_t loads = 0, overtaken = 0;
         bool waits = false;
         // Members for a store instruction. `put_off` counts the stores that the emulator delayed, so that the

@@ -21,9 +21,9 @@ Context prepare(char* stack, void (*entry)());
 #define EMU_ASSEMBLY_SWITCH 1
 #endif
 
-// The used part of a stack, copied to a buffer while its CUDA thread is suspended. Many CUDA threads can
-// thus take turns on one stack. The copies are small and lie close together in memory. So copying is faster
-// than switching stacks if the stacks of all threads do not fit the processor's cache.
+// The used part of a stack, copied to a buffer while its CUDA thread is suspended. So many CUDA threads can
+// take turns on one stack. The copies are small and lie close together in memory. If the stacks of all
+// threads do not fit the processor's cache, copying is faster than switching stacks.
 struct Kept {
     char* place;  // start of the buffer, which has kAligned bytes more than `room`
     size_t bytes, room;
@@ -37,8 +37,9 @@ constexpr bool kSharesStacks = true;
 // The two threads share the stack that ends at `top`. The function may read and overwrite the 64 bytes from
 // `top` upwards.
 extern "C" void emu_exchange(Kept* from, const Kept* to, char* top);
-// emu_enter() saves the running code on its own stack, and continues the thread `to` on the shared stack.
-// emu_leave() copies the thread on the shared stack to *from, and continues code on another stack.
+// emu_enter() saves the registers of the running code on the code's own stack, and continues the thread `to`
+// on the shared stack. emu_leave() copies the thread on the shared stack to *from, and continues code on
+// another stack.
 extern "C" void emu_enter(Context* save, const Kept* to, char* top);
 extern "C" void emu_leave(Kept* from, Context to, char* top);
 #else

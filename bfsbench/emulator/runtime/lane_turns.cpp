@@ -63,7 +63,8 @@ void set_current(Fiber* fiber) {
 
 // Returns the next thread in the queue whose code must continue, or null if the queue becomes empty. The
 // function also handles the threads that precede this thread in the queue, without running their code: it
-// makes a delayed store of such a thread, ends the thread, or lets the thread arrive at the block's barrier.
+// performs a delayed store of such a thread, ends the thread, or lets the thread arrive at the block's
+// barrier.
 Fiber* Worker::next_lane(ResidentBlock& block) {
     Lockstep& lockstep = *block.lockstep;
     while (lockstep.has_next()) {

@@ -49,7 +49,7 @@ class Position {
     void join(const Position& other) { parted_ = other.parted_; }
     // Returns whether this lane may perform an operation together with the lane `other`. Both lanes must be
     // at the same place, and in the same iterations of all loops. If `other` has left a loop early, this lane
-    // must have left one after the same operation of the warp.
+    // must have left a loop after the same operation of the warp.
     bool is_with(const Position& other) const {
         if (place_ != other.place_ || depth_ != other.depth_) return false;
         if (parted_ != other.parted_ && other.parted_) return false;

@@ -229,8 +229,9 @@ void ProgramDevice::order(const Call& call, bool waits, std::initializer_list<To
     std::lock_guard<std::mutex> working(working_);
     machine.watch->begin_operation(number_of(call.stream), {call.name, call.from, call.site, false});
     for (auto [address, bytes, act] : accesses) {
-        // No later operation can race with this access if the host waits for the end of this operation. No
-        // later operation can race with an access to device memory either if the program has only one stream.
+        // The access need not be recorded if no later operation can race with it. This holds if the host
+        // waits for the end of this operation, or if the access is to device memory and the program has only
+        // one stream.
         bool is_ordered = waits || (memory.has(address) && !streams()->has_several());
         if (!address || (is_ordered && machine.watch->clocks.runs_alone())) continue;
         machine.watch->touch(static_cast<const char*>(address), bytes, act);

@@ -54,8 +54,8 @@ class ProgramDevice {
     // The error of a failed kernel. All later calls of the runtime API return it.
     cudaError_t sticky = cudaSuccess;
 
-    // Records a fault that the host code makes in a call of the runtime API. Only a program with race
-    // detection records faults.
+    // Records a fault of the host code in a call of the runtime API. Only programs that are built with race
+    // detection record such faults.
     void find(const char* kind, const std::string& what, CallSite from, const void* site);
     // Records that the program has read the error of a refused launch.
     void ask_for_errors() { unasked_.file = nullptr; }

@@ -1,5 +1,5 @@
 // Counts the cost of each execution of an instruction by a warp: requests, sectors of 32 bytes, and passes
-// through shared memory.
+// over the banks of shared memory.
 
 #include <algorithm>
 #include <cstring>
@@ -124,8 +124,8 @@ void Counting::count_group(ResidentBlock& block, unsigned index, unsigned lanes)
     }
 }
 
-// Counts an ordinary load in the common case. Returns false, without counting, if a lane loads from outside
-// the region that the instruction last accessed, or from two sectors.
+// Counts an ordinary load in the common case. Returns false, without counting, if the load of a lane touches
+// two sectors, or lies outside the region that the instruction last accessed.
 bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned lanes, const Op& op, Site& site) {
     const char* begin = site.place.begin;
     size_t last = site.place.bytes - 1, beyond = op.bytes - 1, beside = 0, crosses = 0;
@@ -137,7 +137,7 @@ bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned l
         uint8_t differs[kWarpSize];  // true if a lane's sector differs from the previous lane's sector
         for (unsigned lane = 0; lane < kWarpSize; ++lane) {
             auto offset = static_cast<size_t>(warp.now[lane].address() - begin);
-            // The highest bit of this expression is set if the offset lies outside of the region.
+            // The highest bit of this value is set if the offset lies outside of the region.
             beside |= offset | (last - offset);
             crosses |= offset ^ (offset + beyond);
             of_lanes[1 + lane] = static_cast<uint32_t>(offset / kSector);
@@ -373,11 +373,12 @@ void Counting::count_collisions(const Execution& execution, Site& site, Count& c
     count.most_collisions = std::max(count.most_collisions, most);
 }
 
-// Counts passes through shared memory for one access of a warp. In a pass, each bank serves one word to all
-// lanes that access this word. Each atomic on a word needs its own pass, unless the compiler would first
-// combine the operands of the lanes. An access to 8 bytes needs one pass for each half of the warp, and an
-// access to 16 bytes needs one pass for each quarter. An atomic on 8 bytes is a loop of compare-and-swap, in
-// which one lane at a time succeeds. So each lane needs one pass, but there are no bank conflicts.
+// Counts the passes over the banks of shared memory that one access of a warp needs. In a pass, each bank
+// serves one word to all lanes that access this word. Each atomic on a word needs its own pass, unless the
+// compiler would first combine the operands of the lanes. An access to 8 bytes needs one pass for each half
+// of the warp, and an access to 16 bytes needs one pass for each quarter. An atomic on 8 bytes is a loop of
+// compare-and-swap, in which one lane at a time succeeds. So each lane needs one pass, but there are no bank
+// conflicts.
 void Counting::count_banks(const Execution& execution, const Site& site, Count& count) {
     const Op& op = *execution.op;
     if (op.kind == Kind::update && op.bytes == 2 * kWord) {

@@ -55,8 +55,8 @@ struct alignas(64) Fiber : Thread {
     // The race detector uses the following members.
     uint32_t clock;  // number of synchronisations of the thread
     Moment moment;   // number under which the thread's accesses are recorded (clocks.h), or 0
-    // True if the thread has not synchronised with any other thread. Then no access of another thread since
-    // the last grid barrier happens before the accesses of this thread.
+    // True if the thread has never synchronised with another thread, except at grid barriers. In this case,
+    // no access of another thread since the last grid barrier happens before the accesses of this thread.
     bool alone;
     Past last;       // the thread's last access, to the address `last_address`
     const char* last_address;
@@ -151,7 +151,7 @@ struct ResidentBlock : Block {
                (lockstep && (lockstep->has_next() || lockstep->any_traced()));
     }
     // Returns whether the block has ended. When the emulator counts memory accesses, threads may exit before
-    // their warps have performed their last accesses. The block has then not ended yet.
+    // their warps have performed their last accesses. In this case the block has not ended yet.
     bool has_ended() const { return live == 0 && !runnable(); }
     // Returns true if no thread of the block can run now, so that a warp must perform its next memory access
     // before any thread can continue.
@@ -176,8 +176,9 @@ struct ResidentBlock : Block {
     void release(Wait where);
     void release_block_barrier();
     // arrive() adds a thread's vote and makes the thread wait at the block's barrier. The last thread to
-    // arrive completes the barrier. is_at_other_barrier() returns whether threads already wait at another
-    // __syncthreads of the source. arrive() may be called only if is_at_other_barrier() returns false.
+    // arrive completes the barrier. is_at_other_barrier() returns whether threads already wait at a different
+    // __syncthreads call of the source code. arrive() may be called only if is_at_other_barrier() returns
+    // false.
     void arrive(Fiber& fiber);
     bool is_at_other_barrier(const Fiber& fiber) const;
     // Lets `lanes` of a warp, which have waited in a warp function, run again.

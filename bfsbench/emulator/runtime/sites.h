@@ -16,9 +16,9 @@ struct Site {
     const void* address = nullptr;  // address of the instruction; null for a free slot of the hash table
     uint16_t number = 0;
     // The memory that the instruction accessed last: a range of a buffer or of a shared variable. If the next
-    // access lies in this range, its buffer need not be searched for. The range has `bytes` bytes, and begins
-    // at the offset `first` from `origin`. If `shared` is set, the offset counts from the beginning of the
-    // running block's shared memory.
+    // access lies in this range, the emulator need not search for the buffer. The range has `bytes` bytes,
+    // and begins at the offset `first` from `origin`. If `shared` is set, the offset counts from the
+    // beginning of the running block's shared memory.
     bool shared = false;
     uint32_t width = 0;  // number of bytes of an access; 0 if unknown
     const char* origin = nullptr;

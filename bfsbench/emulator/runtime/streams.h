@@ -75,14 +75,15 @@ class Streams {
     static constexpr unsigned kDefault = 0, kFirst = 1, kHost = ~0u;
 
     unsigned create(bool blocking);
-    // Ends a stream. A later stream may reuse its number. The emulator then orders the work of this stream
-    // before the work of the later stream.
+    // Ends a stream. A later stream may reuse its number. In this case the emulator treats the work of the
+    // ended stream as ordered before the work of the later stream.
     void destroy(unsigned stream);
 
     // Returns whether the program has used more streams than the default stream.
     bool has_several() const { return streams_.size() > kFirst; }
     // Begins an operation, whose accesses have the moments from `first` on. Returns the first moment of the
-    // earliest operation that may run at the same time, or the largest Moment if there is none.
+    // earliest operation that may run at the same time as the new operation. Returns the largest Moment if
+    // there is none.
     Moment begin(unsigned stream, Operation operation, Moment first);
     const Operation& running() const { return running_; }
     // Returns whether the operation that made the accesses of a moment may run at the same time as the

@@ -120,8 +120,8 @@ cudaError_t copy_box(Side to, Side from, cudaExtent box, cudaMemcpyKind kind, co
 }
 
 // Returns the memory of a box of texels in an array, as the source or the target of a copy. `at.x` and the
-// box's width are in bytes. If `wraps`, a box of one row may continue in the next rows. The `begin` of the
-// result is null if the array does not exist or the box reaches outside of it.
+// box's width are in bytes. If `wraps` is true, a box of one row may continue in the next rows. The `begin`
+// of the result is null if the array does not exist or the box reaches outside of it.
 Side part_of(cudaArray_const_t array, cudaPos at, cudaExtent box, const emu::Call& call, bool wraps = false) {
     if (!is_alive(array)) return {};
     size_t slice = array->pitch * array->size[1];
@@ -190,7 +190,8 @@ const Object& object_of(unsigned long long handle, emu::Accessor by, Object::Kin
     if (!object) emu::fail("%s: there is no object", by.name);
     if (object->kind != kind) emu::fail("%s: the object is %s", by.name, kKinds[object->kind]);
     const Image& image = object->image;
-    // `>=`, because tex1D may also read a two-dimensional array that has only one row.
+    // The test is >= instead of ==, because tex1D may also read a two-dimensional array that has only one
+    // row.
     bool fits = image.dimensions >= by.dimensions && image.layered == by.layered;
     for (unsigned d = by.dimensions; d < (by.layered ? 2 : 3); ++d) fits &= image.size[d] == 1;
     if (!fits) emu::fail("%s: the object has %u dimensions%s", by.name, image.dimensions, image.layered ? " and layers" : "");

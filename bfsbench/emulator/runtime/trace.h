@@ -1,6 +1,6 @@
-// The traces of lanes. While the emulator counts memory accesses, a lane runs ahead of its warp. Its trace is
-// a list of the memory accesses, barriers and backward jumps that the lane has executed and the warp has not
-// performed yet.
+// The traces of lanes. While the emulator counts memory accesses, a lane runs ahead of its warp. The trace of
+// a lane is a list of the memory accesses, barriers and backward jumps that the lane has executed and the
+// warp has not performed yet.
 #pragma once
 
 #include <array>
@@ -176,8 +176,8 @@ class Trace {
         end_ = &traces.end[rank % kWarpSize], first_ = &traces.rows[0][rank % kWarpSize];
         place_ = number(place);
     }
-    // Stops recording until the next take_up(). It sets `place_` to the highest address. The quick functions
-    // then return false: no other address is higher, and `ops_` has no jump from this address.
+    // Stops recording until the next take_up(). Sets `place_` to the highest address, so that the quick
+    // functions return false: no other address is higher, and `ops_` has no jump from this address.
     void leave() { of_ = nullptr, place_ = ~uintptr_t{0}; }
     bool runs() const { return of_ != nullptr; }
     const void* place() const { return reinterpret_cast<const void*>(place_); }

@@ -78,8 +78,7 @@ void Views::log_mark(View& view, Mark mark, uint32_t value) {
     view.logged += kWords;
 }
 
-// Brings the cache up to date: applies all loads and other events in the log to the cache, and empties the
-// log.
+// Brings the cache up to date: applies all loads and marks in the log to the cache, and empties the log.
 void Views::follow_log(View& view) {
     Sector now{};
     const uint32_t* end = view.log.data() + view.logged;

@@ -103,8 +103,8 @@ class Views {
         uint32_t acquired = 0;
         std::vector<uint32_t> log;
         uint32_t logged = 0;                  // number of words in the log
-        // True if the log has a kMoment mark. Then logged_time and logged_number hold the values of the
-        // latest mark.
+        // True if the log contains a kMoment mark. logged_time and logged_number hold the values of the
+        // latest such mark.
         bool marked = false;
         uint32_t logged_time, logged_number;
 
@@ -127,8 +127,8 @@ class Views {
         auto index = static_cast<size_t>(&way - view.sets[0].ways);
         return view.sectors[index * kSectors + sector % kSectors];
     }
-    // Makes room in the log for `words` more words, and records before them that they belong to `time`.
-    // Returns the position of the first word.
+    // Makes room in the log for `words` more words. If necessary, puts a mark before them, which records that
+    // they belong to `time`. Returns the position of the first word.
     uint32_t* log_at(View& view, uint64_t time, unsigned words) {
         constexpr unsigned kOfMark = 3;
         if (view.logged + words + kOfMark > view.log.size()) make_room(view, words + kOfMark);

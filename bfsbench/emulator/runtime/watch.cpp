@@ -61,7 +61,8 @@ void Watch::begin_launch(const Grid& grid, const ChildLaunch* child) {
     sites_.forget_places();
     raced_ = {};
     if (!child) clocks.begin_family();
-    // A tail launch begins after all other grids have ended, so its accesses do not race with theirs.
+    // A tail launch begins after all other grids have ended, so its accesses do not race with the accesses of
+    // other grids.
     if (child && child->shape.stream == cudaStreamTailLaunch) clocks.begin_era();
     clocks.begin_grid(grid, child ? child->parent : 0, child ? child->known : nullptr,
                       child && !child->shape.stream ? child->block : Clocks::kNoStream);
@@ -137,9 +138,9 @@ bool Watch::reach_new_memory() {
     return seen_.size() > before;
 }
 
-// Ends a launch that has run too long. For up to four blocks, reports the last access of a thread that can
-// run. This access shows what the thread waits for. If no thread that can run has accessed memory, reports
-// `site`, an instruction of the current thread.
+// Ends a launch that has run too long. For up to four blocks, reports the last access of one thread of the
+// block that can run. This access shows what the thread waits for. If no thread that can run has accessed
+// memory, reports `site`, an instruction of the current thread.
 void Watch::report_endless(const void* site) {
     unsigned left = 4;
     for (const ResidentBlock* block : worker->resident()) {
@@ -285,8 +286,8 @@ void Watch::meet(const Past& past, const Past& now, const char* address) {
     bool count_on_lockstep = one_warp && past.scope() == Scope::by_volatile && now.scope() == Scope::by_volatile &&
                              find_shared(address, block_of(here())).block;
     if (!count_on_lockstep && both_strong(past, now, one_block)) return;
-    // Most races are in the same memory as the previous race, so this memory is searched for only if it
-    // differs.
+    // Most races are in the same memory as the previous race. So the emulator searches for the memory only if
+    // the address lies elsewhere.
     if (static_cast<size_t>(address - raced_.begin) >= raced_.bytes) raced_ = variable_at(find(address), address);
     if (is_known(Fault::race, now, &past, &raced_)) return;
     report(Fault::race, raced_, address, here(), now, &past);
@@ -410,8 +411,8 @@ void Watch::record(const Place& place, const char* address, size_t bytes, Act ac
     incomplete_ = act != Act::read;
 }
 
-// Stores the new value of the last recorded access. An access is recorded before it is made, so its new value
-// is known at the next access.
+// Stores the new value of the last recorded access. An access is recorded before it is executed, so its new
+// value is known only at the next access.
 void Watch::complete_record() {
     if (!incomplete_) return;
     Record& last = records_.back();
@@ -449,10 +450,10 @@ Watch::Place Watch::variable_at(const Place& place, const char* address) const {
     return found;
 }
 
-// Returns whether this fault was found before at the instruction of `now`. If `other` is not null, its
-// instruction must also be the same. If `memory` is not null, the memory must also be the same. The buffers
-// of one allocating call count as one memory, and so do the copies of a shared variable in all blocks. If the
-// fault was found before, the function increments the finding's count.
+// Returns whether the same fault was found before. If so, increments the finding's count. Two faults are the
+// same if they have the same kind, the same instruction of `now`, the same instruction of `other`, and the
+// same memory. `other` and `memory` may be null. All buffers that one instruction of the host has allocated
+// count as one memory. So do the copies of a shared variable in all blocks.
 bool Watch::is_known(Fault fault, const Past& now, const Past* other, const Place* memory) {
     constexpr uint64_t kSpread = 0x9e3779b97f4a7c15;
     uint64_t others = other ? other->site() + uint64_t{1} : 0;
@@ -491,8 +492,8 @@ void Watch::refuse(const Place& place, const char* address, size_t bytes, const 
         auto beyond = static_cast<size_t>(address - block.arena_begin);
         constexpr ptrdiff_t kGuard = Buffers::kGuardBytes;
         bool in_guard = begin && address >= begin - kGuard && address < begin + size + kGuard;
-        // An address in guard bytes belongs to the buffer, even if the block's shared memory lies right
-        // before these guard bytes.
+        // An address in guard bytes counts as an address of the buffer, even if the block's shared memory
+        // lies right before these guard bytes.
         if (!in_guard && beyond < block.arena_bytes + kNearShared)
             nearest = {nullptr, block.arena_begin, block.arena_bytes, 1, Space::block, &block};
         else if (begin)

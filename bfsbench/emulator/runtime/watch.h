@@ -83,7 +83,7 @@ class Watch {
     // Begins a launch. `child` is null if the host launches the kernel.
     void begin_launch(const Grid& grid, const ChildLaunch* child);
     void end_launch();
-    // Returns whether the error of the last launch is also in findings().
+    // Returns whether the error of the last launch is already in findings().
     bool has_error() const { return has_error_; }
     void begin_block(ResidentBlock& block);
 
@@ -142,10 +142,10 @@ class Watch {
   private:
     // The emulator calls look_for_end() each time that the threads of a launch have entered
     // kStepsBetweenLooks basic blocks. After every kLooks calls, look_for_end() ends the launch if its
-    // threads have made no progress. It also ends a launch after kMostLooks calls in a row without the end of
-    // a thread. Without `allows_long_launches`, it always ends a launch after kLooks calls. On the small
-    // graphs that race detection uses, launches enter a few million basic blocks. The longest known launch
-    // enters 23 million.
+    // threads have made no progress. It also ends a launch if no thread has ended during the last kMostLooks
+    // calls. Without `allows_long_launches`, it always ends a launch after kLooks calls. On the small graphs
+    // that race detection uses, launches enter a few million basic blocks. The longest known launch enters 23
+    // million.
     static constexpr int64_t kStepsBetweenLooks = 10'000'000;
     static constexpr int kLooks = 4, kMostLooks = 200;
 
@@ -158,14 +158,15 @@ class Watch {
         Origin origin{};
         const char* name = nullptr;
     };
-    // If `place` contains several variables, returns the place of the variable that contains the address or,
-    // in shared memory, precedes it. Otherwise returns `place`.
+    // If `place` contains several variables, returns the place of the variable that contains the address. If
+    // the address lies between variables in shared memory, returns the variable before it. Otherwise, for
+    // example for a buffer, returns `place`.
     Place variable_at(const Place& place, const char* address) const;
     // Returns the buffer or variable that contains an address. If there is none, returns a Place whose
     // `shadow` is null.
     Place find_global(const char* address);
-    // Returns the memory that contains an address: a buffer, a variable, or the shared memory of a block. The
-    // address is accessed by a thread of the block `from`.
+    // Returns the memory that contains an address: a buffer, a variable, or the shared memory of a block. A
+    // thread of the block `from` accesses the address.
     Place find(const char* address, const ResidentBlock& from = block_of(here()));
     static Place find_shared(const char* address, const ResidentBlock& from);
     // Checks an access outside the buffer or variable that its instruction accessed last.
@@ -340,8 +341,8 @@ inline __attribute__((always_inline)) bool Watch::check_word(Shadow& shadow, siz
 }
 
 // Records a read of a word. The detector keeps two reads of each word, because a later write may race with
-// either of them. The new read replaces the first kept read if the first kept read happens before it.
-// Otherwise the new read replaces the second one.
+// either of them. The new read replaces the first kept read if that kept read happens before the new one.
+// Otherwise the new read replaces the second kept read.
 inline __attribute__((always_inline)) void Watch::keep_read(Shadow& shadow, size_t word, Past now) {
     Past& first = shadow.first_read(word);
     bool over = clocks.settled(first.moment()) || first.moment() == now.moment() ||

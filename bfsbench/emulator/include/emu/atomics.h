@@ -15,8 +15,8 @@ EMU_INNER inline T fetch_update(T* address, Update update) {
     return old;
 }
 
-// The type of an operand of an atomic function. It keeps the compiler from deducing T from the operand. So
-// atomicAdd(&unsigned_word, 1) compiles, although 1 is an int.
+// The type of an operand of an atomic function. The type keeps the compiler from deducing T from the operand.
+// So atomicAdd(&unsigned_word, 1) compiles, although 1 is an int.
 template <class T>
 using Value = std::common_type_t<T>;
 

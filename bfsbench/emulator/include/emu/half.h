@@ -1,5 +1,5 @@
-// 16-bit floating-point numbers in software: IEEE half and bfloat16. Each operation computes in float. It
-// then rounds the result to the nearest 16-bit number, with ties to even.
+// 16-bit floating-point numbers in software: IEEE half and bfloat16. Each operation computes its result in
+// float, and rounds it to the nearest 16-bit number, with ties to even.
 #pragma once
 
 #include <cstdint>

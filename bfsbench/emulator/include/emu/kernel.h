@@ -65,8 +65,8 @@ struct Kernel {
     // Returns the last shared variable that begins at `offset` or before it. The byte at `offset` may lie in
     // the gap after this variable. Returns an empty Extent if there is no such variable.
     Extent variable_at(size_t offset) const {
-        // The list of variables is full, so some variables may be missing from it. The whole shared memory
-        // then counts as one variable.
+        // If the list of variables is full, some variables may be missing from it. In this case the whole
+        // shared memory counts as one variable.
         if (variable_count == kVariables) return {0, static_shared, nullptr};
         for (unsigned i = variable_count; i-- > 0;) {
             if (variables[i].begin <= offset) return variables[i];
@@ -113,8 +113,8 @@ EMU_OWN inline T (&dynamic_shared()) [] {
     return *reinterpret_cast<T(*)[]>(current->block->dynamic_shared);
 }
 
-// Ends the current CUDA thread, which has returned from its kernel. If the emulator then starts another CUDA
-// thread on this stack, the call returns in the new thread.
+// Ends the current CUDA thread, which has returned from its kernel. The emulator may start another CUDA
+// thread on the same stack. In this case the call returns in the new thread.
 EMU_API void finish_thread();
 
 // True if the platform's C++ ABI passes a parameter of type T as a pointer to an object of the caller. This

@@ -185,7 +185,7 @@ EMU_OWN inline void st(T* address, T value, Scope scope, Order order) {
     store_once(address, value);
 }
 
-// EMU_FUNCTION defines a function object that calls the function of this name in atomics.h.
+// EMU_FUNCTION defines a function object `name`, which calls the function with the same name in atomics.h.
 #define EMU_FUNCTION(name)                                                                 \
     constexpr struct {                                                                     \
         template <class... Values>                                                         \

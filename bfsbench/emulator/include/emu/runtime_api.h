@@ -288,9 +288,10 @@ inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = 0) { ret
 
 // Runtime functions that take a pointer to a kernel, and launch the kernel or return its properties.
 namespace emu __attribute__((visibility("default"))) {
-// Stores a source line for the next call of a runtime API function, whose error messages name this line.
+// Stores a source line. Error messages of the next call of a runtime API function name this line.
 void calls_from(CallSite from);
-// Reports that a copy of `bytes` bytes exceeds a symbol of `size` bytes. Returns the error.
+// Reports that a copy of `bytes` bytes reaches outside of a symbol, which has `size` bytes. Returns the error
+// code.
 cudaError_t refuse_symbol(size_t size, size_t bytes);
 cudaError_t launch_by_pointer(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream, bool cooperative);
 cudaError_t attributes_of(cudaFuncAttributes* attributes, const void* kernel);
@@ -346,10 +347,10 @@ cudaError_t cudaOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, F
     return cudaOccupancyMaxPotentialBlockSize(grid, block, kernel, shared, limit);
 }
 
-// Overloads of runtime functions for C++. An overload with a parameter `from` gets the source line of its
-// caller, which error messages name. For other overloads, error messages name the caller's return address.
-// Functions that allocate memory are always inlined. So each call in the source has its own return address,
-// even if one line contains several calls.
+// Overloads of runtime functions for C++. If an overload has a parameter `from`, error messages name the
+// source line of its caller. For other overloads, error messages name the caller's return address. Functions
+// that allocate memory are always inlined. So each call in the source has its own return address, even if one
+// line contains several calls.
 #define EMU_INLINE __attribute__((always_inline)) inline
 template <class T> EMU_INLINE cudaError_t cudaMalloc(T** place, size_t bytes, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMalloc((void**)(place), bytes); }
 template <class T> EMU_INLINE cudaError_t cudaMallocHost(T** place, size_t bytes, unsigned = 0, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocHost((void**)(place), bytes); }

@@ -1,6 +1,6 @@
-// Declares the state of a CUDA thread and of its block that kernels can read, and the functions that may
-// interrupt a CUDA thread. The runtime library derives its classes Fiber (a CUDA thread) and ResidentBlock (a
-// running block) from the structs Thread and Block.
+// Declares the state of CUDA threads and blocks that kernels can read, and the functions that may interrupt a
+// CUDA thread. The runtime library derives its classes Fiber (a CUDA thread) and ResidentBlock (a running
+// block) from the structs Thread and Block.
 #pragma once
 
 #include <cstddef>
@@ -112,8 +112,8 @@ EMU_API void read_only(const void* address, size_t bytes, const void* site);
 // Reports that the current CUDA thread is about to wait at a barrier of its warp, block, cluster or grid.
 EMU_API void meet(const void* site);
 
-// Reports that the current lane leaves a loop by `return` with a constant. Other lanes of the warp may stay
-// in the loop, and so run different code than this lane for a while.
+// Reports that the current lane leaves a loop by a `return` statement that returns a constant. Other lanes of
+// the warp may stay in the loop, and so run different code than this lane for a while.
 EMU_API void part();
 
 // Executes a memory fence. For the threads in `scope`, the fence orders the current CUDA thread's earlier
@@ -126,9 +126,9 @@ EMU_INNER inline void require_aligned(const void* address, size_t bytes, Act act
 }
 
 // note() reports a plain access that an emulator function such as __ldg makes for the kernel. note_ordered()
-// and note_atomic() report accesses with a scope and an order. Without EMU_WATCH, none of them reports
-// anything. note_atomic(), and note_ordered() with a scope other than `none`, then only let other CUDA
-// threads run.
+// and note_atomic() report accesses with a scope and an order. Without EMU_WATCH, these functions report
+// nothing. In this case note_atomic() only lets other CUDA threads run. note_ordered() does the same, unless
+// its scope is `none`.
 EMU_INNER inline void note([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes, [[maybe_unused]] Act act,
                  [[maybe_unused]] const void* site) {
 #ifdef EMU_WATCH

@@ -44,7 +44,7 @@ using TextureValue = typename std::conditional_t<kReadMode == cudaReadModeElemen
 
 // Binds a reference to an array or to memory, and ends its earlier binding. A texture must begin at an
 // aligned address. If the memory begins elsewhere, the texture begins at the last aligned address before the
-// memory. `offset` then receives the distance in bytes. A null `offset` is an error in this case.
+// memory, and `offset` receives the distance in bytes. In this case `offset` must not be null.
 EMU_API cudaError_t bind(const textureReference& reference, cudaResourceDesc resource, size_t* offset);
 
 inline cudaError_t bind_linear(size_t* offset, const textureReference& reference, const void* place, const cudaChannelFormatDesc& format, size_t bytes) {

@@ -1,4 +1,4 @@
-// A program that detects races or counts memory accesses includes thrust_begin.h before the headers of the
+// A program that is built with race detection or counting includes thrust_begin.h before the headers of the
 // Thrust library, and thrust_end.h after them. In these headers, malloc returns managed memory, which kernels
 // can also use. memcpy and memset are the C library's functions. memmove remains the emulator's macro,
 // because Thrust's templates copy with it.
