@@ -1,4 +1,4 @@
-// host_probe: reads memory, so that `bfsbench probe` can time it.
+// host_probe: reads memory, so that `bfsbench probe` can measure how fast the processor's cores read it.
 #include <cstdint>
 #include <vector>
 

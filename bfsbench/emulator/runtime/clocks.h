@@ -117,7 +117,8 @@ struct ThreadClock {
     static constexpr unsigned kShared = 5;
     std::array<Known*, kShared> shared() { return {&known, released, released + 1, acquired, acquired + 1}; }
     Known arrived;            // copy of `known` from the thread's arrival at the cluster's barrier
-    // Clocks of the lanes of the thread's warp at their last __syncwarp.
+    // The clocks of the lanes of the thread's warp, as of the last __syncwarp. All accesses of a lane up to
+    // its clock happen before this thread's next access.
     std::array<uint32_t, kWarpSize> row{};
 };
 

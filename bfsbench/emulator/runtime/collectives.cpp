@@ -129,7 +129,7 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSit
     ResidentBlock& block = block_of(fiber);
     unsigned index = fiber.rank / kWarpSize, lane = fiber.rank % kWarpSize;
     Warp& warp = block.warps[index];
-    // The mask lacks the calling lane, which is a fault. With race detection, the lane continues without
+    // It is a fault if the mask lacks the calling lane. With race detection, the lane continues without
     // waiting for other lanes, so that the emulator also finds later faults.
     if (!(mask >> lane & 1) && watching) {
         watching->report_lane(Fault::mask, from);

@@ -23,7 +23,7 @@ struct sigaction before[kCount];
 // signals. It never returns to the faulting instruction of a kernel, because fail() jumps to the worker's
 // loop.
 void on_fault(int signal, siginfo_t* info, void*) {
-    // No kernel is running. So the program's own handler is restored, and receives the fault when the
+    // If no kernel is running, the program's own handler is restored. It receives the signal when the
     // instruction runs again.
     if (!current) {
         for (int i = 0; i < kCount; ++i) {

@@ -13,8 +13,8 @@ class FaultHandlers {
     FaultHandlers(const FaultHandlers&) = delete;
 };
 
-// Gives the calling thread of the operating system a separate stack for signals, because a full stack may
-// cause the fault.
+// Gives the calling thread of the operating system a separate stack for signals, because an overflow of the
+// ordinary stack may cause a signal.
 class SignalStack {
   public:
     SignalStack();

@@ -351,8 +351,8 @@ unsigned Lockstep::arrive(unsigned index, unsigned from, unsigned lanes, unsigne
     return done | advance(index, group, lanes & ~done);
 }
 
-// Records that the traces of `lanes` are empty. Those of the lanes that have waited until their traces are
-// empty may run again. Lanes in `stores` may write a delayed store to memory.
+// Records that the traces of `lanes` are empty. A lane that has waited until its trace is empty may run
+// again. Lanes in `stores` may write a delayed store to memory.
 void Lockstep::end(unsigned index, unsigned lanes, unsigned stores) {
     WarpRun& warp = warps_[index];
     warp.waiting &= ~lanes;

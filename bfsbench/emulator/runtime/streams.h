@@ -79,7 +79,7 @@ class Streams {
     // ended stream as ordered before the work of the later stream.
     void destroy(unsigned stream);
 
-    // Returns whether the program has used more streams than the default stream.
+    // Returns whether the program has used any stream besides the default stream.
     bool has_several() const { return streams_.size() > kFirst; }
     // Begins an operation, whose accesses have the moments from `first` on. Returns the first moment of the
     // earliest operation that may run at the same time as the new operation. Returns the largest Moment if

@@ -219,7 +219,7 @@ class Texels {
         emu::fail("%s: the texture holds texels of another type", function);
     }
 
-    // Stores one texel in `value`. `at` holds the texel's index in each dimension.
+    // Reads the texel with the indices `at`, one index per dimension. Stores its components in `value`.
     void read(const size_t (&at)[3], Value (&value)[4]) const {
         const char* place = image_.row(at[1], at[2]) + at[0] * image_.texel();
         emu::read_only(place, image_.texel(), site_);

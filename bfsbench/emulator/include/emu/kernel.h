@@ -27,8 +27,8 @@ struct Extent {
 // call its reserve_shared().
 struct Kernel {
     const char* name;
-    // The object that describes the shared variables of the module's device functions. The pointer is null in
-    // that object itself.
+    // Points to the object that describes the shared variables of the module's device functions. The pointer
+    // is null in that object itself.
     const Kernel* functions;
     size_t static_shared = 0;
     // Largest number of threads per block that __launch_bounds__ allows, or 0 if the kernel has no limit.
@@ -40,8 +40,8 @@ struct Kernel {
 
     constexpr Kernel(const char* name, const Kernel* functions) : name(name), functions(functions) {}
 
-    // In programs that record memory accesses, unused bytes (gaps) separate shared variables. So an access
-    // just after the end of a variable does not hit the next variable.
+    // If a program is compiled with EMU_WATCH, unused bytes (gaps) separate its shared variables. So an
+    // access just after the end of a variable does not hit the next variable.
     size_t gaps = 0;  // bytes of `static_shared` that lie in gaps between variables
     static constexpr unsigned kVariables = 128;
     Extent variables[kVariables] = {};
