@@ -1,12 +1,13 @@
-// The race detector's logical clocks. They show whether one access happens before another access. Barriers,
-// launches, and fences with atomics establish this order.
+// The race detector's logical clocks. They tell whether one access happens before another access in CUDA's memory
+// model. Barriers, launches, and fences together with atomics establish this order.
 //
 // Each thread counts its synchronisations (`clock`), and each block counts its barriers (`phase`). While both counts
 // stay the same, all accesses of the thread share one number, their moment. An era begins at each grid barrier, at
 // each tail launch, and at each operation of the host, such as a launch or a copy.
 //
-// Accesses of earlier eras happen before all accesses of the current era. An access of the current era
-// happens before a thread's next access in these cases:
+// Accesses of earlier eras happen before all accesses of the current era, unless they belong to an operation of
+// another stream that may run at the same time (streams.h). An access of the current era happens before a thread's
+// next access in these cases:
 // - The thread itself made the access.
 // - A thread of the same block made the access, and the block has passed a barrier since then.
 // - A lane of the same warp made the access, and __syncwarp has followed. Each lane keeps the clocks of the

@@ -61,8 +61,8 @@ class ProgramDevice {
     void ask_for_errors() { unasked_.file = nullptr; }
     // Records the call that allocated the memory at `place`, for the report of leaks.
     void remember(void* place, const Call& call);
-    // Called before cudaFree() or cudaFreeAsync() frees device memory. Records which streams the call waits
-    // for, and reports races of the call with other work.
+    // The runtime API calls this function before cudaFree() or cudaFreeAsync() frees device memory. The function
+    // records which streams the free waits for, and reports races of the free with other work.
     void before_free(void* place, const Call& call);
     // Returns the object that records the order of the streams' work. Returns null in a program without race
     // detection, and while a kernel runs.
