@@ -69,10 +69,10 @@ struct Arguments {
     void* rows;       // for each thread, three arrays with one row of `bits` bits per vertex
     int32_t* queues;  // for each thread, two arrays int32[num_vertices]
     uint8_t* states;  // for each thread, uint8[num_vertices]
-    // Measures[num_sources], for the results. The caller has filled the array with zeros.
+    // An array Measures[num_sources] for the results. The caller must have filled it with zeros.
     Measures* measures;
-    // Null, or int32[num_vertices][num_vertices]. Row s receives the distances from vertex s, if s is a source.
-    // The caller has filled the array with the value for unreached vertices.
+    // Null, or an array int32[num_vertices][num_vertices]. Row s receives the distances from vertex s, if s
+    // is a source. The caller must have filled the array with the value for unreached vertices.
     int32_t* distances;
     // Null, or int64[num_sources]. The array receives indices into `sources`, in the order in which passes
     // take the sources.

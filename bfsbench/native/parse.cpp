@@ -169,8 +169,8 @@ inline bool read_weight(const char* p, const char* end, int32_t& weight) {
 
 // Skips `least` to `most` numbers and the gap before each number. Leaves `p` at the next word or at the line's end.
 // Stores the first number in `weight`, unless `weight` is null. Returns an error if a number is missing, if a word
-// is not a number, or if the first number is not a valid weight. In this case `p` stays at
-// the faulty word.
+// is not a number, or if the first number is not a valid weight. In this case `p` stays at the
+// faulty word.
 inline Error skip_numbers(const char*& p, int32_t least, int32_t most, const Layout& layout, int32_t* weight,
                           Outcome& out) {
     for (int32_t count = 0;; ++count) {

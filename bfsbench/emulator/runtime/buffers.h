@@ -57,8 +57,8 @@ class Buffers {
     // Returns the start and the Region of the buffer that contains an address. Returns two nulls if no buffer
     // contains it.
     std::pair<const char*, Region*> at(const char* address);
-    // The buffer to name in an error message about an address. A freed buffer that contained the address
-    // takes precedence over the nearest buffer. `begin` is null if no buffer is within 1 MiB.
+    // The buffer that an error message about an address should name. A freed buffer that contained the
+    // address takes precedence over the nearest buffer. `begin` is null if no buffer is within 1 MiB.
     struct Neighbour {
         const char* begin;
         size_t bytes, element;

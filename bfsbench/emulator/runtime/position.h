@@ -90,7 +90,8 @@ class Position {
     void jump_elsewhere(Loops& loops, const void* place);
     const void* place_ = nullptr;
     const void* parted_at_ = nullptr;
-    // Number of the warp's operation after which the lane left a loop early, or 0 if it has not done so.
+    // Number of the warp's operation after which the lane left a loop early, or 0 if it has not left a loop
+    // early.
     uint64_t parted_ = 0;
     unsigned depth_ = 0;
     // The loops around the lane's instruction, outermost loop first. Each element also has the number of the

@@ -322,8 +322,8 @@ void ProgramDevice::remember(void* place, const Call& call) {
     machine.buffers.set_origin(static_cast<char*>(place), {call.from, call.site});
 }
 
-// cudaFree() waits for all streams before it frees memory from cudaMalloc(), but not before it frees memory
-// from cudaMallocAsync().
+// cudaFree() waits for all streams before it frees memory from cudaMalloc(). It does not wait before it frees
+// memory from cudaMallocAsync(), so this free may race with other work.
 void ProgramDevice::before_free(void* place, const Call& call) {
     auto allocation = memory.allocations().find(static_cast<char*>(place));
     if (!call.is_async && allocation != memory.allocations().end()) count_wait();

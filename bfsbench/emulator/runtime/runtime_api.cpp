@@ -426,8 +426,8 @@ API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsi
     if (streams && event) streams->wait(number_of(stream), event->clock);
     return noted(cudaSuccess);
 }
-// Calls the host's function before returning. From this call the host can tell that the earlier work of the
-// stream has ended. So the emulator records that the host has waited for this work.
+// Calls the host's function immediately. The host can tell from this call that all earlier work of the stream
+// has ended. So the emulator records that the host has waited for this work.
 API cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void* data, unsigned) {
     take_up(stream);
     call(stream, device().sticky, data);

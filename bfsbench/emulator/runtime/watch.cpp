@@ -20,8 +20,8 @@ uint64_t value_at(const char* address, size_t bytes) {
     return value;
 }
 
-// Returns whether two accesses to the same word cannot race: both are atomic or volatile, and the scope of
-// each covers the other thread.
+// Returns true if two accesses to the same word are never a race, because both are atomic or volatile and the
+// scope of each includes the other thread.
 bool both_strong(const Past& a, const Past& b, bool one_block) {
     if (a.scope() == Scope::none || b.scope() == Scope::none) return false;
     return one_block || (a.scope() != Scope::block && b.scope() != Scope::block);

@@ -100,15 +100,15 @@ class Watch {
     }
     // Records that a copy, memset, allocation or free accesses memory. Reports races with other streams.
     void touch(const char* address, size_t bytes, Act act);
-    // Checks an access of the host for races with operations for which the host has not waited. Reports these
-    // races. `host` says which instruction or call makes the access.
+    // Reports the races of an access of the host with operations for which the host has not waited. `host`
+    // says which instruction or call makes the access.
     void touch_by_host(const char* address, size_t bytes, Act act, Scope scope, const Operation& host);
 
     // Checks a read by __ldg, or a read of a texture or surface. Reports a fault if, since the launch began,
     // a thread has written to a word that contains any of the `bytes` bytes at `address`.
     void require_constant(const char* address, size_t bytes, const void* where);
 
-    // Ends a thread. Reports a child launch that was refused and whose error the thread has never read.
+    // Handles the end of a thread. Reports a refused child launch whose error the thread has never read.
     void end_thread(const Thread& thread);
 
     // These functions report that the current thread breaks a rule of C++ or CUDA. report_index() reports an

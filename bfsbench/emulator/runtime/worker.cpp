@@ -20,8 +20,8 @@ namespace {
 // small number keeps waits short.
 constexpr int kPatience = 1024;
 
-// Average number of times that each thread of a block yields before lanes that wait in __activemask()
-// continue without the other lanes.
+// Lanes that wait in __activemask() continue without the other lanes when each thread of the block has
+// yielded this number of times on average.
 constexpr unsigned kTurnsAsked = 4;
 
 // Number of blocks that a schedule with a seed keeps in progress. Now and then the worker starts a further
@@ -295,8 +295,8 @@ ResidentBlock* Worker::next_block() {
             if (ResidentBlock* fresh = start_cluster()) return fresh;
         }
         if (runnable) {
-            // All blocks of this worker have run once and are still waiting. So this thread yields the core
-            // to another worker.
+            // If all blocks of this worker have run once and are still waiting, this thread of the operating
+            // system lets another worker use the core.
             if (gave_way_ && !random_ && runnable == resident_.front()) std::this_thread::yield();
             return runnable;
         }

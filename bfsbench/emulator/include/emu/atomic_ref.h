@@ -83,8 +83,8 @@ class atomic_operations {
     EMU_UPDATE(fetch_max, atomic_max)
 #undef EMU_UPDATE
 
-    // Defines an operator of the atomic variable, such as ++. `after` computes the operator's result from the
-    // old value. If `after` is empty, the result is the old value.
+    // Defines an operator of the atomic variable, such as ++. The macro appends `after`, such as + 1, to the old
+    // value to get the operator's result. If `after` is empty, the result is the old value.
 #define EMU_OPERATOR(declaration, function, value, after)            \
     EMU_OWN T operator declaration const {                           \
         note(emu::Act::update, memory_order_seq_cst, EMU_SITE);      \

@@ -70,9 +70,9 @@ EMU_API extern __thread Thread* current __attribute__((tls_model("initial-exec")
 // again.
 EMU_API void give_way();
 
-// Subtracts `cost` from `patience`. If no patience is left, lets other CUDA threads run. Atomics, fences and
-// loads that bypass the first-level cache call yield_point(), and in some build modes every basic block does.
-// A CUDA thread that calls it often is probably waiting for another thread.
+// Subtracts `cost` from the current thread's `patience`. If no patience is left, lets other CUDA threads run.
+// Atomics, fences and loads that bypass the first-level cache call yield_point(), and in some build modes
+// every basic block does. A CUDA thread that calls it often is probably waiting for another thread.
 EMU_OWN inline void yield_point(int cost = 1) {
 #ifdef EMU_PROGRAM
     if (__builtin_expect(!current, 0)) return;  // functions for host and device also run on the host
