@@ -21,9 +21,9 @@ Context prepare(char* stack, void (*entry)());
 #define EMU_ASSEMBLY_SWITCH 1
 #endif
 
-// The used part of a stack, copied to a buffer while its CUDA thread is suspended. So many CUDA threads can
-// take turns on one stack. The copies are small and lie close together in memory. If the stacks of all
-// threads do not fit the processor's cache, copying is faster than switching stacks.
+// The used part of a stack, copied to a buffer while its CUDA thread is suspended. This lets many CUDA threads
+// take turns on one stack. The copies are small and lie close together in memory. If the stacks of all threads
+// do not fit the processor's cache, copying is faster than switching stacks.
 struct Kept {
     char* place;  // start of the buffer, which has kAligned bytes more than `room`
     size_t bytes, room;

@@ -138,9 +138,9 @@ bool Watch::reach_new_memory() {
     return seen_.size() > before;
 }
 
-// Ends a launch that has run too long. For up to four blocks, reports the last access of one thread of the
-// block that can run. This access shows what the thread waits for. If no thread that can run has accessed
-// memory, reports `site`, an instruction of the current thread.
+// Ends a launch that has run too long. Reports the last access of one runnable thread in each of up to four
+// blocks. This access shows what the thread waits for. If no runnable thread has accessed memory, reports
+// `site`, an instruction of the current thread.
 void Watch::report_endless(const void* site) {
     unsigned left = 4;
     for (const ResidentBlock* block : worker->resident()) {

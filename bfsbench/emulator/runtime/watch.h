@@ -100,7 +100,7 @@ class Watch {
     }
     // Records that a copy, memset, allocation or free accesses memory. Reports races with other streams.
     void touch(const char* address, size_t bytes, Act act);
-    // Reports the races of an access of the host with operations for which the host has not waited. `host`
+    // Reports races between an access of the host and operations for which the host has not waited. `host`
     // says which instruction or call makes the access.
     void touch_by_host(const char* address, size_t bytes, Act act, Scope scope, const Operation& host);
 

@@ -1,5 +1,5 @@
-// Declares the state of CUDA threads and blocks that kernels can read, and the functions that may interrupt a
-// CUDA thread. The runtime library derives its classes Fiber (a CUDA thread) and ResidentBlock (a running
+// Declares the state of CUDA threads and blocks, as far as kernels can read it, and the functions that may
+// interrupt a CUDA thread. The runtime library derives its classes Fiber (a CUDA thread) and ResidentBlock (a running
 // block) from the structs Thread and Block.
 #pragma once
 
