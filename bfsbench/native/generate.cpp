@@ -182,10 +182,10 @@ void part_self_loops(int64_t count, Stream stream, Edges edges) {
 
 extern "C" {
 
-// Generates `count` edges of a recursive matrix (R-MAT) with `vertices` rows and columns. The place of each edge is
-// found by choosing quadrants repeatedly. Each choice halves the numbers of rows and columns, rounded down.
-// `weights` has the weights of the quadrants. If `noise` is not 0, the weights vary after each choice. With
-// `shuffle`, the vertices get random ids.
+// Generates `count` edges of a recursive matrix (R-MAT) with `vertices` rows and columns. The place of each
+// edge is found by choosing quadrants repeatedly. Each choice halves the numbers of rows and columns, rounded
+// down. `weights` contains the weights of the quadrants. If `noise` is not 0, the weights vary after each
+// choice. If `shuffle` is not 0, the vertices get random ids.
 int generate_rmat(int64_t vertices, int64_t count, const Quadrants* weights, int64_t noise, int64_t shuffle,
                   uint64_t seed, int threads, Allocate allocate) {
     return guarded([&] {
@@ -264,8 +264,9 @@ int generate_forest_fire(int64_t vertices, int64_t isolated, Chance forward, Cha
 }
 
 // Generates a grid: the first `vertices` cells, in reading order, of a box. The box has `columns` columns,
-// `rows` rows and as many layers as necessary. Edges lead to the next cell along each axis. With `diagonal`,
-// edges also lead to the cell in the next column and the next row. Each edge is kept with chance `keep`.
+// `rows` rows and as many layers as necessary. Edges lead to the next cell along each axis. If `diagonal` is
+// not 0, edges also lead to the cell in the next column and the next row. Each edge is kept with chance
+// `keep`.
 int generate_box(int64_t columns, int64_t rows, int64_t vertices, int64_t diagonal, Chance keep, uint64_t seed,
                  int threads, Allocate allocate) {
     return guarded([&] {

@@ -37,8 +37,9 @@ struct Limits {
 class Machine {
   public:
     // Creates a machine. With seed 0, `workers` threads run blocks in the order that takes the least time.
-    // Any other seed gives a random order, which is repeatable with one worker. With `watches`, the machine
-    // checks every memory access. This mode needs one worker, and kernels that were compiled for the checks.
+    // Any other seed gives a random order, which is repeatable with one worker. If `watches` is true, the
+    // machine checks every memory access. This mode needs one worker, and kernels that were compiled for the
+    // checks.
     Machine(const Limits& limits, uint64_t seed, unsigned workers, bool watches);
     ~Machine();
     Machine(const Machine&) = delete;

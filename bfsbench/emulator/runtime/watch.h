@@ -143,9 +143,9 @@ class Watch {
     // The emulator calls look_for_end() each time that the threads of a launch have entered
     // kStepsBetweenLooks basic blocks. After every kLooks calls, look_for_end() ends the launch if its
     // threads have made no progress. It also ends a launch if no thread has ended during the last kMostLooks
-    // calls. Without `allows_long_launches`, it always ends a launch after kLooks calls. On the small graphs
-    // that race detection uses, launches enter a few million basic blocks. The longest known launch enters 23
-    // million.
+    // calls. If `allows_long_launches` is false, it always ends a launch after kLooks calls. On the small
+    // graphs that race detection uses, launches enter a few million basic blocks. The longest known launch
+    // enters 23 million.
     static constexpr int64_t kStepsBetweenLooks = 10'000'000;
     static constexpr int kLooks = 4, kMostLooks = 200;
 
