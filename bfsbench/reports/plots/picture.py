@@ -122,8 +122,7 @@ class Picture:
     figure: Figure
     caption: str = ""
     """The title, the devices and the options of the graphs, in one line."""
-    devices: tuple[str, ...] = ()
-    """The devices whose times the picture shows. If empty, it shows times of all devices of the rows."""
+    devices: tuple[str, ...] = ()  # the devices of the shown times; if empty, the devices of all rows
 
     def encoded(self, style: str) -> bytes:
         """Returns the figure as the bytes of a file in one of FORMATS. Equal figures give equal bytes."""
