@@ -83,8 +83,8 @@ class Buffer(Protocol):
         """Wait for the device. Returns a copy of the buffer's contents on the host."""
 
     def shared(self) -> DeviceArray | npt.NDArray[Any]:
-        """Wait for the device. Returns an array for other libraries that shares the buffer's memory. The
-        array stays valid after the device is closed. An emulated GPU returns a copy instead, as a NumPy
+        """Wait for the device. Returns an array that shares the buffer's memory, for use by other libraries.
+        The array stays valid after the device is closed. An emulated GPU returns a copy instead, as a NumPy
         array.
         """
 

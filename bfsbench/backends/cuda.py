@@ -61,10 +61,9 @@ _LAUNCH_REFUSED = (
 
 
 def device_error(message: str, *, out_of_memory: bool = False) -> DeviceError:
-    """Returns an error for a failure of the driver: DeviceOutOfMemoryError, LaunchError or KernelError.
-
-    The error is a DeviceOutOfMemoryError if ``out_of_memory`` is true. Otherwise it is a LaunchError if the
-    driver's message says that a launch was refused, else a KernelError.
+    """Returns the error for a failure of the driver. It is a DeviceOutOfMemoryError if ``out_of_memory`` is
+    true, and a LaunchError if the driver's message says that a launch was refused. Otherwise it is a
+    KernelError.
     """
     text = message.splitlines()[0]
     if out_of_memory:

@@ -62,8 +62,8 @@ def compile_source(
     architecture such as ``sm_90``.
 
     A cached cubin is returned if the file, its headers, the macros and the compiler are unchanged. Raises
-    ToolchainError with the compiler's first error, or if a library or a header is missing, or if the cache
-    cannot be written.
+    ToolchainError if the file cannot be compiled (with the compiler's first error), if a library or a header
+    is missing, or if the cache cannot be written.
     """
     files = [*source_files(source, KERNEL_HEADERS)]
     parts = (nvrtc_version(), repr(NVRTC_OPTIONS), arch, str(child_kernels), repr(sorted(defines.items())))

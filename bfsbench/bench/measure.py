@@ -89,8 +89,8 @@ def contenders(times: Sequence[Sequence[float]]) -> list[int]:
 
     ``times`` contains the samples of each configuration. The configuration with the lowest median comes
     first. Another configuration may be faster if its median's confidence interval overlaps the first
-    configuration's interval. It is left out if the two configurations count as equally fast: if the two
-    intervals together are no wider than TIE times the lowest median.
+    configuration's interval. Nevertheless, it is left out if the two intervals together are no wider than TIE
+    times the lowest median. The two configurations then count as equally fast.
     """
     best = min(range(len(times)), key=lambda place: statistics.median(times[place]))
     low, high = interval(times[best])

@@ -125,10 +125,10 @@ class SourceChoice:
     def choose(self, graph: Graph) -> list[int | None]:
         """Return the sources to search from in a graph.
 
-        For a family whose problems have many sources, the list has one element: ``self.number``, the number
-        of sources per problem, or None for every vertex. For a family without sources, the list is [None].
-        Raises UsageError for a source that the graph does not have. Also raises UsageError if sources must be
-        chosen in a graph without arcs.
+        For a family whose problems have many sources, the list has one element: the number of sources per
+        problem (``self.number``). It is None if every vertex is a source. For a family without sources, the
+        list is [None]. Raises UsageError for a source that the graph does not have. Also raises UsageError if
+        sources must be chosen in a graph without arcs.
         """
         if self.given:
             if self.published:
@@ -198,10 +198,9 @@ class Work(Protocol):
         """Raise UsageError if a device with these limits cannot run the sweep."""
 
     def ask(self, setting: Setting) -> Questions:
-        """Return the points (configurations) to measure, as batches that are yielded during the sweep.
-
-        Later points may depend on the result rows of earlier points. Raises UsageError for values that the
-        variants, the graph or the device do not allow.
+        """Return the batches of points (configurations) to measure. The batches are made one by one during
+        the sweep, because later points may depend on the result rows of earlier points. Raises UsageError for
+        values that the variants, the graph or the device do not allow.
         """
 
     def planned(self, setting: Setting, known: Known = lambda point: None) -> list[Point]:
@@ -326,7 +325,7 @@ def plan(
 
 
 def chosen_variants(names: Sequence[str], family: str | None = None) -> list[type[Variant]]:
-    """Return the variants of these names or aliases. The name ``all`` stands for all variants of one family
+    """Return the variants with these names or aliases. The name ``all`` stands for all variants of one family
     that can run here.
 
     This family is ``family`` or, if it is None, the family of the first name. Raises UsageError for an
@@ -409,7 +408,8 @@ class Several:
             work.check(limits)
 
     def ask(self, setting: Setting) -> Questions:
-        """Return the points (configurations) of all sweeps in ``works``, one sweep after the other.
+        """Return the batches of points (configurations) of all sweeps in ``works``, one sweep after the
+        other.
 
         Each sweep gets the result rows of its own points. Its next points may depend on these rows.
         """

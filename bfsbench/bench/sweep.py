@@ -107,14 +107,14 @@ class Output:
         return {row_name(row["graph"]) for row in self._rows.values()}
 
     def row(self, point: Point, graph: Graph) -> Mapping[str, str] | None:
-        """Return the row that the file has for a point (configuration) on this graph. Returns None if the
-        file has no row, or if the point is to be measured again.
+        """Return the row of a point (configuration) on this graph in the file. Returns None if the file has
+        no row of the point, or if the point is to be measured again.
         """
         return None if self.why_again(point, graph) else self._row(point, graph)
 
     def why_again(self, point: Point, graph: Graph) -> str:
         """Return the reason why a point (configuration) with a row in the file is to be measured again.
-        Returns an empty text if it is not, and for a point without a row.
+        Returns an empty text if the point is not to be measured again, or if it has no row.
         """
         row = self._row(point, graph)
         if row is None:
@@ -169,10 +169,10 @@ class Output:
         """Check that a sweep may continue the file.
 
         ``origins`` contains one dictionary per device of the sweep: the columns of new rows that describe the
-        device, the machine and the software. Raises UsageError if a row of the file belongs to a different
-        graph that has the name of one of ``graphs``. Also raises UsageError if the row's device differs from
-        all devices in ``origins``. Rows of graphs with other names are accepted. Also raises UsageError if
-        level profiles are written and two of ``graphs`` have one name.
+        device, the machine and the software. Raises UsageError if a row of the file has the name of one of
+        ``graphs`` but belongs to a different graph. Also raises UsageError if the device of a row differs
+        from all devices in ``origins``. Also raises UsageError if level profiles are written and two of
+        ``graphs`` have one name.
         """
         self._origins = origins
         known: dict[str, set[str]] = {}
@@ -381,10 +381,10 @@ def _helpers(work: Work) -> list[str]:
 def preview(request: SweepRequest, *, real_sources: bool = False) -> list[Point]:
     """Return the points (configurations) that a sweep would measure, without measuring them.
 
-    With ``resume``, the result leaves out points whose rows are in the file and would be kept. Random sources
-    can only be chosen in a loaded graph. Graphs that have rows in the result file are loaded. With
-    ``real_sources``, all graphs are loaded. In graphs that are not loaded, the sources are placeholders.
-    Raises BfsbenchError if the sweep could not run.
+    With ``resume``, points are left out if the result file has rows for them that the sweep would keep.
+    Random sources can be chosen only after a graph is loaded, so the sources in graphs that are not loaded
+    are placeholders. With ``resume``, the graphs that have rows in the file are loaded. With
+    ``real_sources``, all graphs are loaded. Raises BfsbenchError if the sweep could not run.
     """
     with _started(request) as runner:
         if request.method.resume and request.path is not None and request.path.exists():
@@ -497,7 +497,7 @@ def _until(
     method: Method,
     run: Callable[[Sequence[Point], Graphs, Method], Iterator[Measured]],
 ) -> Iterator[Measured]:
-    """Yield the outcomes of points (configurations) from ``run``, and stop at ``deadline``, in seconds on the
+    """Yield the outcomes of points (configurations) from ``run`` until ``deadline``, a time in seconds on the
     monotonic clock.
 
     A group of points that are measured together is always completed. A group contains points that differ only
@@ -546,8 +546,8 @@ FAILURES_SHOWN = 5
 
 @dataclass
 class Trial:
-    """A test of a variant on small graphs, and the results of the test. It ends after all searches, or after
-    FAILURES_SHOWN failures."""
+    """A test of a variant on small graphs, and the results of the test. The test ends after all searches, or
+    after FAILURES_SHOWN failures."""
 
     searches: int = 0
     shape: str = ""
@@ -558,9 +558,9 @@ class Trial:
     def run(self, variant: type[Variant], limit_s: float, begins: Callable[[str], None]) -> None:
         """Search each graph of SHAPES from its first, middle and last vertex, in the way that a sweep does.
 
-        From each vertex, REPEATS timed runs are made. Together, they may take at most ``limit_s`` seconds.
-        ``begins`` is called with the name of each graph before the graph is searched. Raises BfsbenchError if
-        no device can run the variant.
+        REPEATS timed runs are made from each vertex. All runs from one vertex may take at most ``limit_s``
+        seconds in total. ``begins`` is called with the name of each graph before the graph is searched.
+        Raises BfsbenchError if no device can run the variant.
         """
         axes, method = Axes([variant], [None], [None]), Method(REPEATS, limit_s)
         with _closed(Worker(None if variant.host else "auto")) as worker:

@@ -297,13 +297,13 @@ def tune(
     points: float = math.inf,
     deadline: float = math.inf,
 ) -> Generator[Batch, None, Took]:
-    """Yield batches with one point to measure each, and read the point's result row from its batch
-    afterwards. A point is a configuration with a source.
+    """Yield batches that each contain one point to measure. A point is a configuration with a source. The
+    sweep adds the point's result row to the batch, and this generator then reads the row.
 
-    A configuration begins only if the total number of points stays at most ``points``, and before
-    ``deadline``, a time in seconds on the monotonic clock. Returns the times found. The time of a
-    configuration is the median of its times from the different sources, in ms. If the configuration fails
-    from one source, its time is None, and it is not measured from the remaining sources.
+    A configuration is started only before ``deadline``, a time in seconds on the monotonic clock. It is
+    started only if the total number of points will not exceed ``points``. Returns the times found. The time
+    of a configuration is the median of its times from the different sources, in ms. If the configuration
+    fails from one source, its time is None, and it is not measured from the remaining sources.
     """
     took: Took = {}
     used = 0
@@ -334,7 +334,7 @@ def best(took: Took) -> tuple[Configuration, float] | None:
 
 @dataclass
 class Tuning:
-    """A sweep for the fastest configuration of one variant on one graph.
+    """A sweep that looks for the fastest configuration of one variant on one graph.
 
     If no values are given for the grid, the block or a knob, values to try are chosen for it. ``points`` and
     ``minutes`` limit the sweep. ``seed`` is the seed of Optuna's sampler and of random configurations. Raises
@@ -384,9 +384,9 @@ class Tuning:
         check_axes(with_launches(self.axes, limits), limits)
 
     def ask(self, setting: Setting) -> Questions:
-        """Return the points (configurations and sources) to measure, in the order of the search strategy.
-
-        Each point depends on the result rows of the points before it.
+        """Return the batches of points (configurations and sources) to measure. The search strategy makes
+        them one by one during the sweep, because each point depends on the result rows of the points before
+        it.
         """
         graph, (variant,) = setting.graphs[self.graph.locator], self.axes.variants
         find_family(variant.family).require(graph)
@@ -400,13 +400,13 @@ class Tuning:
         return Questions(min(total, self.points or total) + confirmed, self._batches())
 
     def planned(self, setting: Setting, known: Known = lambda point: None) -> list[Point]:
-        """Return points (configurations with sources) that the tuning may still measure, to show them before
-        it starts.
+        """Return the points (configurations with sources) that the tuning may still measure, so that they can
+        be shown before it starts.
 
-        The search strategy runs on the rows that ``known`` returns, without measuring, until it asks for a
-        point without a row. If it has the time of any configuration by then, only the points that it asks for
-        are returned, because all later points depend on their times. Otherwise the first points of the space
-        are returned, at most ``self.points``. One more point is added for each source from which only the
+        The search strategy is run without measuring, on the rows that ``known`` returns, until it asks for
+        points without rows. If the rows have given it the time of a configuration, only these points are
+        returned: what it asks for later depends on their times. Otherwise, the first points of the space are
+        returned, at most ``self.points``. One more point is then added for each source from which only the
         fastest configuration is measured.
         """
         graph = setting.graphs.get(self.graph.locator)

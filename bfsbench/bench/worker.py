@@ -136,8 +136,9 @@ def run_in_turns(
     """Measure the points (configurations) of each graph in rounds, and yield the outcome of each point.
 
     In each round every point is prepared, run untimed and sampled once. The row of a point combines its
-    samples from all rounds. A point that fails is left out of further rounds. If the order is shuffled,
-    points run one by one.
+    samples from all rounds. A point that fails is left out of further rounds. If the order is shuffled, the
+    points of a round run one by one in random order. Otherwise, points that differ only in their sources may
+    be measured together.
     """
     for _, of_graph in itertools.groupby(points, key=lambda point: point.graph):
         yield from _graph_in_turns(runner, list(of_graph), graphs, method)
@@ -178,8 +179,8 @@ def _by_source(turns: Mapping[Point, Sequence[Measured]]) -> list[dict[Point, li
 
 
 def _undecided(turns: Mapping[Point, Sequence[Measured]]) -> Iterator[Point]:
-    """For each source, yield the points (configurations) that may be the fastest. If only one point may be
-    the fastest, none is yielded."""
+    """For each source, yield the points (configurations) that may be the fastest. If only one point of a
+    source may be the fastest, none of this source is yielded."""
     for together in _by_source(turns):
         places = contenders([*together.values()])
         if len(places) > 1:
@@ -308,11 +309,11 @@ def _answer_all(pipe: Pipe, session: Session) -> None:
 
 
 def _tell(pipe: Pipe, number: int, process: int, answer: messages.Answer) -> None:
-    """Send a message if this process has the id ``process``. Otherwise it is a copy of the worker process
-    that a kernel has forked, and sends nothing.
+    """Send a message, unless this process is a copy of the worker process. An emulated kernel can make a copy
+    by a call of ``fork``. The id of the copy is not ``process``, and the copy ends without sending anything.
 
-    If the parent process has closed the pipe, this process ends with SystemExit, because a variant might
-    catch an ordinary error.
+    If the parent process has closed the pipe, this process ends. It raises SystemExit for this, because a
+    variant might catch an ordinary exception.
     """
     if os.getpid() != process:
         os._exit(0)
@@ -346,7 +347,8 @@ def _answer(
 
 
 class Worker:
-    """Controls a worker process, which is started when first needed, and again after it was lost."""
+    """Controls a worker process. The process is started when it is first needed, and started again after it
+    was lost."""
 
     def __init__(self, backend: str | None, schedule_seed: int = 0) -> None:
         self._backend = backend
@@ -479,11 +481,11 @@ class Worker:
     def _ask(
         self, limit_s: float, request: messages.WorkerRequest, expected: type[_Answer], points: int = 1
     ) -> tuple[int, _Answer | Failure]:
-        """Send a request about points to the worker process. Returns the index of the point on which the
-        process worked last, and its answer.
+        """Send a request about points to the worker process. Returns the index of the last point on which the
+        process worked, and the answer to the request.
 
-        Each point may take ``limit_s`` seconds. After a crash, a timeout, a fatal failure or a damaged answer
-        the process is stopped, and the next request starts another process.
+        Each point may take at most ``limit_s`` seconds. After a crash, a timeout, a fatal failure or a
+        damaged answer, the process is stopped. The next request then starts another process.
         """
         pipe = self.start()
         self._number += 1

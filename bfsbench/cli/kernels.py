@@ -429,9 +429,8 @@ def explain_command(
     The costs follow a model in which the lanes of each warp run in lockstep. Counters are kept for each
     level, kernel and source line. The numbers of warp executions and of active lanes show divergence. The
     numbers of requests and sectors of global memory show coalescing. Other counters are bank conflicts,
-    atomics of several lanes on one word, and barriers. Several variants, blocks or knob values stand side by
-    side.
-    'bfsbench compare' compares the files that --out writes.
+    atomics of several lanes on one word, and barriers. Several variants, blocks or knob values are shown side
+    by side. 'bfsbench compare' compares the files that --out writes.
 
     The counters and the ceilings of a GPU give a predicted time. It is not a measurement: half of the
     predictions for an H200 are wrong by more than a factor of 1.4. A FOLDER holds variants of your own, or

@@ -113,12 +113,9 @@ def together(options: Iterable[Declaration]) -> Declaration:
 
 
 def gathered(variable: str, kind: Callable[..., object], options: Mapping[str, Declaration]) -> Declaration:
-    """Return one decorator that adds several options to a command. The command gets their values as a single
-    argument.
-
-    The argument is called ``variable``. Its value is the result of ``kind``, which is called with the
-    options' values as keyword arguments. ``options`` maps the names of these keyword arguments to the
-    options.
+    """Return one decorator that adds several options to a command. The command gets all their values as one
+    argument called ``variable``: the object that ``kind`` returns. ``kind`` is called with the options'
+    values as keyword arguments. ``options`` maps the names of these keyword arguments to the options.
     """
 
     def declare(function: Callable[..., None]) -> Callable[..., None]:
@@ -482,7 +479,7 @@ class KnobCommand(click.Command):
 
 def _knob_options(others: Sequence[click.Parameter], command: str) -> list[click.Parameter]:
     """Return ``--help-knobs`` and the options of all knobs. ``others`` are the command's other parameters.
-    Raises UsageError if an option of theirs has the same name as the option of a knob.
+    Raises UsageError if one of ``others`` has an option with the same name as a knob's option.
     """
     taken = {"--help-knobs", *(option for other in others for option in other.opts)}
     options: dict[str, str] = {}
@@ -526,7 +523,7 @@ def refuse_given(*parameters: str) -> None:
 
 
 def _help_knobs(context: click.Context, _option: click.Parameter, names: str | None) -> None:
-    """Print the options of knobs by variant, and end the command.
+    """Print the options of knobs, grouped by variant, and exit.
 
     Raises UsageError for an unknown variant.
     """

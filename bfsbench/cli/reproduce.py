@@ -236,7 +236,8 @@ def _chosen(
 def _measure(
     experiment: Experiment, choices: list[Choice], measuring: Method, path: Path, deadline: float
 ) -> bool:
-    """Measure an experiment until the deadline, in seconds on the monotonic clock. The rows go to ``path``.
+    """Measure an experiment until ``deadline``, a time in seconds on the monotonic clock. The rows are
+    written to the file ``path``.
 
     Returns whether all measured points have a time.
     """

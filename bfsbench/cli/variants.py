@@ -24,7 +24,7 @@ from bfsbench.variants import add_folder, all_variants, find, look
 @format_option()
 @click.pass_context
 def list_command(context: click.Context, what: str | None, style: str) -> None:
-    """Show a list by its name. Without a name, show variants and datasets in brief.
+    """Show the list with this name. Without a name, show variants and datasets in brief.
 
     If a variant of your own cannot be loaded, a line on stderr gives its name and the reason, and the exit
     code is 1.
@@ -33,7 +33,8 @@ def list_command(context: click.Context, what: str | None, style: str) -> None:
 
 
 def _show_lists(context: click.Context, lists: Sequence[Table], style: str) -> None:
-    """Print lists, and end the command. The exit code is 1 if a variant could not be loaded."""
+    """Print the given tables, such as the list of variants, and exit. The exit code is 1 if a variant could
+    not be loaded."""
     click.echo(rendered(lists, style, narrow="one of their names"), nl=False)
     for problem in look().problems:
         click.echo(f"bfsbench: {problem}", err=True)
@@ -98,10 +99,9 @@ def list_entries(context: click.Context, style: str) -> None:
     help="Folder to create the entry in; by default the folder of your own entries, which are always found.",
 )
 def new_entry(name: str, kind: str, device: str, parent: Path | None) -> None:
-    """Write a working entry NAME, as a start for your own.
-
-    The kind 'command' is a separate program. 'library' is a C function in a shared library, and 'python' is a
-    Python function.
+    """Write the files of a working example, the entry NAME, which you can change into your own. An entry of
+    the kind 'command' is a separate program. A 'library' is a C function in a shared library, and 'python' is
+    a Python function.
     """
     if name in look().variants:
         raise UsageError(f"there is a variant {name}: choose another name")
@@ -183,8 +183,8 @@ def _hints(entry: Entry, lines: list[str]) -> Iterator[str]:
 
 
 def _found(name: str) -> type[EntryVariant]:
-    """Return the entry that ``name`` names. If ``name`` is a folder, return the only entry in it. Raises
-    UsageError if no entry has this name, or if the folder does not declare exactly one entry.
+    """Return the entry that is called ``name``. If ``name`` is a folder, return the only entry in this
+    folder. Raises UsageError if no entry has this name, or if the folder does not declare exactly one entry.
 
     The folder is added to the environment variable BFSBENCH_VARIANTS, so that worker processes find the
     entry.

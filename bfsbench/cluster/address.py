@@ -103,8 +103,8 @@ def runner_maker(method: Method, tell: Tell) -> Callable[[str | None], Runner]:
     stands for host programs only.
 
     ``method.cluster`` says where searches run. If it is None, they run in one process on this machine.
-    ``tell`` is called with lines for the user. Raises UsageError for a wrong option, InputError for invalid
-    certificates, and ToolchainError if Dask is not installed.
+    ``tell`` is called with each message to the user. Raises UsageError for a wrong option, InputError for
+    invalid certificates, and ToolchainError if Dask is not installed.
     """
     if method.cluster is None:
         from bfsbench.bench.worker import Worker

@@ -134,7 +134,7 @@ def _signed(days: int) -> tuple[bytes, bytes, bytes]:
 def _certificate(
     public: EllipticCurvePublicKey, signer: EllipticCurvePrivateKey, issuer: Certificate | None, days: int
 ) -> Certificate:
-    """Return a certificate of a public key, signed by ``signer``.
+    """Return a certificate for a public key, signed by ``signer``.
 
     Without an issuer, the result is the authority's own certificate, which the authority signs itself.
     """

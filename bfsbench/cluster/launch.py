@@ -44,9 +44,9 @@ LONGEST_S = 600.0
 
 @dataclass
 class Wait:
-    """Prints lines about a long wait. ``what`` says what the program waits for. ``tell`` is called with a
-    line after FIRST_S seconds. It is called again when the waiting time has doubled, or LONGEST_S seconds
-    after the last line.
+    """Prints messages about a long wait. ``what`` says what the program waits for. ``tell`` is called with
+    the first message after FIRST_S seconds. The next message follows when the waiting time has doubled, but
+    at most LONGEST_S seconds after the previous message.
     """
 
     what: str
@@ -58,7 +58,7 @@ class Wait:
 
     def over(self, state: str = "") -> bool:
         """Return whether the wait has reached its time limit. The caller calls this often while it waits.
-        ``state`` is text about the progress, which is added to the lines for the user."""
+        ``state`` is text about the progress, which is added to the messages to the user."""
         waited = time.monotonic() - self._began
         if self.limit_s is not None and waited > self.limit_s:
             return True
@@ -70,8 +70,8 @@ class Wait:
 
     @contextmanager
     def beside(self) -> Iterator[None]:
-        """Return a context manager that prints lines about waiting while its ``with`` block runs. The block
-        itself must limit its wait.
+        """Return a context manager that prints messages about the wait while its ``with`` block runs. It does
+        not end the wait: the code in the ``with`` block must limit it.
         """
         done = threading.Event()
 
@@ -166,7 +166,8 @@ def start_workers(
 
     Call this function within ``undisturbed``. ``security`` contains the certificates to use, or is None. A
     scheduler for jobs can be reached from other machines, so ``insecure`` must be true to start it without
-    certificates. Raises UsageError, InputError and ToolchainError.
+    certificates. Raises UsageError if workers cannot be started as requested, InputError for a malformed file
+    of settings, and ToolchainError if a package is missing.
     """
     if isinstance(place, Local):
         security = security or _for_one_machine()
@@ -190,8 +191,8 @@ def connect(scheduler: Any, security: Security | None, tell: Tell) -> Client:
     """Return a client that is connected to a scheduler. The scheduler is given by its address, or by Dask's
     cluster object that started it.
 
-    ``tell`` is called with lines about waiting. Raises UsageError if the scheduler does not answer or refuses
-    the client.
+    ``tell`` is called with messages about the wait. Raises UsageError if the scheduler does not answer or
+    refuses the client.
     """
     from distributed import Client
 
@@ -365,7 +366,7 @@ async def serve(address: str, workers: list[dict[str, Any]], security: Security 
     """Run workers until their scheduler ends or a signal comes. ``workers`` are the arguments from
     ``nannies``.
 
-    ``tell`` is called with lines about waiting. Raises UsageError if no scheduler answers.
+    ``tell`` is called with messages about the wait. Raises UsageError if no scheduler answers.
     """
     from distributed import Nanny
 

@@ -85,7 +85,7 @@ class Member:
 
 @dataclass(eq=False)
 class Members:
-    """Keeps the list of workers up to date. ``tell`` is called with lines for the user."""
+    """Keeps the list of workers up to date. ``tell`` is called with each message to the user."""
 
     client: Client
     equipment: Equipment
@@ -102,10 +102,10 @@ class Members:
     """The wait for another worker, if no worker is left."""
 
     def assemble(self, count: int, what: str, limit_s: float | None) -> None:
-        """Wait until ``count`` workers have joined and sent their descriptions. ``what`` names the workers in
-        lines for the user.
+        """Wait until ``count`` workers have joined and sent their descriptions. ``what`` is the term for the
+        workers in messages to the user.
 
-        Raises UsageError if none of the workers can work, or if they differ too much from each other. Raises
+        Raises UsageError if none of the workers is usable, or if they differ too much from each other. Raises
         ClusterError if fewer than ``count`` workers join within ``limit_s`` seconds.
         """
         wait = Wait(what, self.tell, limit_s)
@@ -255,8 +255,8 @@ class Shares:
         return self._waiting[self._graph_of[worker]].popleft()
 
     def give_back(self, *groups: Group) -> None:
-        """Put back groups of points of one graph, which were taken but not run. They are the next groups of
-        this graph to be taken."""
+        """Put back groups of points of one graph that were taken but not run. They will be the first groups
+        of this graph that are taken next."""
         self._waiting[groups[0][0].graph].extendleft(reversed(groups))
 
     def leave(self, worker: str) -> None:
@@ -419,7 +419,7 @@ CLOSE_LIMIT_S = 2.0
 class Cluster:
     """A runner that spreads the configurations of a sweep over the workers of a Dask cluster.
 
-    ``tell`` is called with lines for the user.
+    ``tell`` is called with each message to the user.
     """
 
     place: Place
@@ -570,9 +570,9 @@ def _difference(name: str, facts: Sequence[Mapping[str, str]]) -> str:
 def examine(place: Place, security: Security | None, tell: Tell, insecure: bool) -> Findings:
     """Ask every worker of a cluster for its properties, and return what was found.
 
-    ``tell`` is called with lines about waiting and with warnings. If other machines can reach the cluster and
-    it has no certificates, ``insecure`` must be true. Raises UsageError if no worker can be reached, and
-    BfsbenchError if the workers do not answer in time.
+    ``tell`` is called with each message to the user: what is being waited for, and warnings. If other
+    machines can reach the cluster and it has no certificates, ``insecure`` must be true. Raises UsageError if
+    no worker can be reached, and BfsbenchError if the workers do not answer in time.
     """
     cluster = Cluster(place, Equipment("auto", 0), True, tell, security, insecure)
     try:

@@ -94,8 +94,8 @@ class Station:
         self._graph: tuple[str, Graph] | None = None
 
     def worker(self, equipment: Equipment) -> Worker:
-        """Return the started :class:`bfsbench.bench.worker.Worker` for this equipment. Raises BfsbenchError
-        if its device cannot be opened.
+        """Return a started :class:`bfsbench.bench.worker.Worker` that uses this backend and seed. Raises
+        BfsbenchError if its device cannot be opened.
         """
         if equipment != self._equipment:
             self._worker.close()

@@ -50,8 +50,8 @@ _LEAVES = re.compile(r"^\s*(?:jmp|(?:rep[z ]*\s*)?ret|ud2)\b")
 
 def without_idle_blocks(assembly: str) -> str:
     """Removes from the assembly code of kernels those calls at basic blocks that the runtime does not need.
-    The module's docstring explains which these are. Returns the new code. Assembly code of processors other
-    than x86-64 is returned unchanged."""
+    The module's docstring explains which calls the runtime needs. Returns the new code. Assembly code of
+    processors other than x86-64 is returned unchanged."""
     lines = assembly.splitlines(keepends=True)
     bodies = dict(_functions(lines))
     calls = {name: {called for i in body if (called := _calls(lines[i]))} for name, body in bodies.items()}
@@ -121,11 +121,11 @@ def _idle(lines: Sequence[str], body: range, returns: bool) -> set[int]:
 
 
 def _nearest(lines: Sequence[str], order: range, is_end: Callable[[int], object]) -> int | None:
-    """Find the first line in ``order`` with a call that reports the position of a lane. Returns the line's
-    number.
+    """Find the first line in ``order`` with a call that reports the position of a lane. Returns the number of
+    the line, or None if there is no line with this kind of call.
 
-    Returns None if no line has this kind of call. Also returns None if ``is_end`` holds for an earlier line:
-    other paths begin or end there, so the nearest call depends on the path.
+    Also returns None if ``is_end`` holds for an earlier line. Other execution paths begin or end at that
+    line, so the nearest call depends on the path.
     """
     for i in order:
         if _calls(lines[i]) in (BLOCK, ACCESS):
@@ -272,7 +272,8 @@ def instrumentation(*, watched: bool, counted: bool, interruptible: bool) -> lis
 
     - ``watched`` or ``counted``: Kernels call the runtime before every memory access. The debug information
       has line numbers.
-    - ``watched``: Kernels also call the runtime if an index exceeds an array, or if an address is misaligned.
+    - ``watched``: Kernels also call the runtime if an index is out of an array's bounds, or if an address is
+      misaligned.
     - ``watched``, ``counted`` or ``interruptible``: Kernels also call the runtime at every basic block.
 
     With ``counted``, instructions also stay in the order of the source. For g++, this needs options that keep
@@ -320,8 +321,8 @@ def open_kernels(
 
 
 def _refuse_undefined(name: str, source: Path, include: Sequence[Path]) -> None:
-    """Raise ToolchainError at the first place in the source that names the undefined function ``name``. If
-    the source does not name the function, do nothing."""
+    """Raise ToolchainError if the source names the undefined function ``name``. The message gives the first
+    line that names it. If the source does not name the function, do nothing."""
     for text in texts(source, include):
         if place := re.search(rf"\b{re.escape(name)}\b", text.statements):
             raise text.error(place.start(), f"'{name}' is declared, but defined nowhere")

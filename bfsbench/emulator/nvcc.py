@@ -51,8 +51,8 @@ _CCCL_OPTIONS = (
 
 @cache
 def cccl_options() -> tuple[str, ...]:
-    """Returns compiler options with which programs can include cuda/std, and thrust with its sequential
-    backend. Returns no options if NVIDIA's headers (PyPI: nvidia-cuda-cccl) are not installed."""
+    """Returns the compiler options that let programs include cuda/std, and thrust with its sequential
+    backend. The result is empty if NVIDIA's headers (PyPI: nvidia-cuda-cccl) are not installed."""
     headers = _installed()
     if headers is None:
         return ()
@@ -67,9 +67,9 @@ def cccl_options() -> tuple[str, ...]:
 
 @cache
 def curand_options() -> tuple[str, ...]:
-    """Returns a compiler option with which programs can include curand_kernel.h, cuRAND's functions for
-    kernels. Returns no options if NVIDIA's headers (PyPI: nvidia-curand) are not installed. These headers are
-    translated like the program's own code, because they contain inline PTX."""
+    """Returns the compiler options that let programs include curand_kernel.h, the header of cuRAND's
+    functions for kernels. The result is empty if NVIDIA's headers (PyPI: nvidia-curand) are not installed.
+    These headers are translated like the program's own code, because they contain inline PTX."""
     headers = next((folder for folder in _folders() if (folder / "curand_kernel.h").exists()), None)
     if headers is None:
         return ()

@@ -227,7 +227,7 @@ def run(
     limit_s: float | None = None,
 ) -> ProgramReport:
     """Run a program that was built to be watched or counted. Returns its report. The program's output is
-    shown unless ``quiet``. If ``stop`` is true, a launch ends at its first fault.
+    shown unless ``quiet`` is true. If ``stop`` is true, a launch ends at its first fault.
 
     Raises KernelError if the program ended without a report, for example by SIGKILL or by _exit. Kills the
     program and raises TimeoutError if it has not ended after ``limit_s`` seconds.

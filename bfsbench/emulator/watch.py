@@ -428,8 +428,8 @@ def read_rows(rows: Iterable[Sequence[str]], line: Callable[[int], Line | None],
     """Read rows of a report file that runtime/report.cpp has written. Add their faults and costs to
     ``report``, and ignore rows of other kinds.
 
-    The function ``line`` returns the source line for the number of an instruction, and None for the number 0.
-    The launches in ``report`` are counted from the first launch of the rows, beginning at 0.
+    The function ``line`` returns the source line of the instruction at an address, and None for the address
+    0. The launches in ``report`` are counted from the first launch of the rows, beginning at 0.
     """
     first, kernels = 0, dict[int, str]()
     rows = list(rows)
@@ -452,8 +452,8 @@ class Allocations:
     """A program's calls that have allocated device memory."""
 
     def __init__(self, rows: Iterable[Sequence[str]], line: Callable[[int], Line | None]) -> None:
-        """Reads the calls from the rows of a report file. ``line`` returns the source line for the number of
-        an instruction."""
+        """Reads the calls from the rows of a report file. ``line`` returns the source line of the instruction
+        at an address."""
         self._instructions: dict[Line | None, list[int]] = {}
         for row, *values in rows:
             if row == "allocation":
@@ -461,11 +461,13 @@ class Allocations:
                 self._instructions.setdefault(place(line, file, number, site), []).append(int(site))
 
     def pointer(self, allocated: Line, site: int) -> str:
-        """Returns the pointer that gets the address of the buffer, such as ``x`` in ``cudaMalloc(&x, n)``.
+        """Returns the source text of the pointer that receives the address of the buffer, such as ``x`` in
+        ``cudaMalloc(&x, n)``.
 
-        ``allocated`` is the line of the call, and ``site`` is the number of its instruction. If the line has
-        several calls in separate statements, they run from left to right. The text is empty if the pointer is
-        unknown: if a call has not run, or if C++ does not fix the order of the calls.
+        ``allocated`` is the source line of the call, and ``site`` is the return address of the call. If the
+        line has several calls, the order in which they ran tells which call allocated the buffer: calls in
+        separate statements run from left to right. The text is empty if the pointer is unknown, because a
+        call has not run or because C++ does not fix the order of the calls.
         """
         text = allocated.text()
         pointers, ran = _ALLOCATED.findall(text), self._instructions.get(allocated, [])

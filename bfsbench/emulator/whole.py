@@ -124,8 +124,8 @@ class Preprocessed(SourceText):
 
 
 def translate_program(path: Path, preprocessed: str, *, unrolls: bool = False) -> tuple[str, bool]:
-    """Translate the preprocessor's output for one file of a program. If ``unrolls``, loops are divided to
-    imitate the unrolling of nvcc.
+    """Translate the preprocessor's output for one file of a program. If ``unrolls`` is true, each loop that
+    nvcc would unroll becomes several loops, which warps run as they run nvcc's code.
 
     Returns the C++ code, and whether it uses ``volatile``. Code with ``volatile`` must be compiled so that
     the emulator can interrupt its threads, because a thread may wait for another thread in a loop without
@@ -179,8 +179,9 @@ def _built_in(source: Preprocessed) -> Iterator[Edit]:
 
 
 def _device_variables(source: Preprocessed, inner: Sequence[range]) -> Iterator[Edit]:
-    """Yields edits that register the variables of the device, so that the emulator finds accesses by the
-    host. Variables within the ranges ``inner``, which are functions and classes, are not registered."""
+    """Yields edits that register the variables of the device, so that the emulator notices when the host
+    accesses them. Variables within the ranges ``inner``, which are functions and classes, are not
+    registered."""
     mask = source.statements
     for match in _DEVICE_VARIABLE.finditer(mask):
         begin = max(mask.rfind(mark, 0, match.start()) for mark in ";{}") + 1

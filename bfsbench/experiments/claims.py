@@ -125,11 +125,11 @@ _MOST_NAMED = 5
 
 
 def _weak(outcome: Outcome, claim: Claim, series: Series, graph: str) -> dict[str, str]:
-    """Returns a remark on a series that was measured with too few settings for a verdict. The remark gives
-    the number of settings measured and the number needed.
+    """Returns a remark if a series was measured with too few settings for a verdict. The remark gives the
+    number of settings measured and the number needed.
 
-    The result is a dictionary with one item. The key is the series' title, and the value is the remark. The
-    dictionary is empty if the number of settings suffices.
+    The result is a dictionary that maps the series' title to the remark. The dictionary is empty if the
+    number of settings suffices.
     """
     due = settings_due(outcome.experiment, series) if claim.quantity == "time" else 0
     have = outcome.num_settings(series, graph)

@@ -1,5 +1,5 @@
-"""Defines the kinds of drawings. A drawing is an entry in an experiment's file that asks for certain tables
-and pictures.
+"""Defines the kinds of drawings. A drawing is a request in an experiment's file for certain tables and
+pictures.
 
 A new kind of drawing is a subclass of :class:`Chart` with a ``tag``, and a member of ``Drawing``.
 """
@@ -37,8 +37,8 @@ from bfsbench.variants.base import Variant
 
 
 class Chart(TomlTable, frozen=True, kw_only=True, tag_field="kind", tag=""):
-    """An entry in an experiment's file that asks for certain tables and pictures. Its methods make them from
-    the measured rows.
+    """A request in an experiment's file for certain tables and pictures. The methods of this class make the
+    tables and pictures from the measured rows.
 
     In the file, the key ``kind`` selects a subclass by its ``tag``.
     """
@@ -59,7 +59,8 @@ class Chart(TomlTable, frozen=True, kw_only=True, tag_field="kind", tag=""):
 
     @property
     def compared(self) -> list[str]:
-        """Names of further series for comparison with the series in ``series``, such as a baseline."""
+        """Names of further series, such as a baseline, with which the drawing compares the series in
+        ``series``."""
         return []
 
     def tables_of_graphs(self, outcome: Outcome) -> Iterator[Table]:
@@ -85,7 +86,8 @@ class Chart(TomlTable, frozen=True, kw_only=True, tag_field="kind", tag=""):
 
 
 class Plot(Chart, frozen=True, kw_only=True, tag=""):
-    """A drawing whose ``kind`` is a kind of picture in :mod:`bfsbench.reports.plots`."""
+    """A drawing that :mod:`bfsbench.reports.plots` draws. ``kind`` selects one of the kinds of pictures in
+    that module."""
 
     def options(self) -> dict[str, Any]:
         """Returns the keys that only this kind of drawing has, with their values. They become keyword
@@ -137,8 +139,8 @@ class SpeedUp(Plot, frozen=True, kw_only=True, tag="speedup"):
 
 
 class Ablation(Plot, frozen=True, kw_only=True, tag="ablation"):
-    """Draws bars that show how the speed-up over the CPU program ``baseline`` grows as parts are added to a
-    search. The bars stand in the order of ``series``."""
+    """Draws bars that show how the speed-up over the CPU program ``baseline`` grows as features are added to
+    a search. The bars are in the order of ``series``."""
 
     shows_times: ClassVar[bool] = True
 
@@ -168,8 +170,8 @@ class Profile(Plot, frozen=True, kw_only=True, tag="profile"):
     large kernel, ran the level."""
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
-        """Yields a table of levels by kernel, or by part of a large kernel. It shows how many levels each of
-        them ran, and how long these levels took."""
+        """Yields a table with one line per kernel, for each graph and series. A large kernel has one line per
+        part instead. A line shows how many levels the kernel or part ran, and how long these levels took."""
         lines: list[tuple[Cell, ...]] = []
         for name in outcome.graphs_of(self):
             for series in outcome.series_of(self):
@@ -186,8 +188,9 @@ class KnobSweep(Plot, frozen=True, kw_only=True, tag="knobs"):
     several values are shown."""
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
-        """Yields a table of the best times for the values of knobs. Each line has a graph, a series, a knob
-        and one of its values. A knob is left out if it has one value only. The least time is marked."""
+        """Yields a table of the best time for each value of a knob. A line has a graph, a series, a knob and
+        one of the knob's values. Knobs with a single value are left out. For each graph, series and knob, the
+        least time is marked."""
         lines: list[tuple[Cell, ...]] = []
         for series in outcome.series_of(self):
             found = configurations(series.select(outcome.rows))
@@ -258,8 +261,8 @@ class Duplicates(Plot, frozen=True, kw_only=True, tag="duplicates"):
     vertices."""
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
-        """Yields a table by level and series. It shows the number of entries in the frontier, including
-        duplicates, and the number of distinct vertices.
+        """Yields a table with one line per level of a graph. It shows the number of distinct vertices in the
+        frontier and, for each series, the number of entries in the frontier, including duplicates.
 
         The vertices that the kernels queue at one level are the frontier of the next level.
         """
@@ -342,8 +345,8 @@ class Growth(Chart, frozen=True, kw_only=True, tag="growth"):
         yield from made
 
     def _picture(self, outcome: Outcome, heading: str) -> Picture:
-        """Returns a picture of the curves n^2 / ``acceleration`` and n log n with their crossing. A second
-        panel has the measured times over the number of vertices."""
+        """Returns a picture of the curves n^2 / ``acceleration`` and n log n, and of the point where they
+        cross. A second panel shows the measured times over the number of vertices."""
         figure, (model, measured) = panels(heading, 2, across=2, size=(4.8, 3.6))
         n = np.logspace(1, 7, 200)
         meeting = crossing(self.acceleration)

@@ -59,8 +59,9 @@ class Printed(TomlTable, frozen=True, kw_only=True):
     ) -> Table:
         """Returns a table that shows the paper's numbers beside the measured numbers.
 
-        ``columns`` and ``facts`` are the columns and rows of the table in formats for programs, such as CSV.
-        ``drawing`` is the layout of the table for people. ``here`` is a remark on the measured numbers.
+        ``columns`` and ``facts`` are used for machine-readable output such as CSV: ``columns`` names its
+        columns, and ``facts`` contains its rows. ``drawing`` is the layout of the table for human readers.
+        ``here`` is a remark on the measured numbers.
         """
         notes = [f"Paper | here{here}; the paper's numbers are of {self.source}."]
         notes += [self.note] if self.note else []

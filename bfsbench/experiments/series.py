@@ -59,8 +59,8 @@ def variants_of(experiment: Experiment, sweep: Sweep) -> list[type[Variant]]:
     """Returns the variants that a sweep names. A word such as ``all`` (a key of GROUPS) stands for several
     variants.
 
-    Raises UsageError for an unknown variant, and for a variant that solves another problem than the
-    experiment's. For ``all``, also raises UsageError if a variant cannot be loaded.
+    Raises UsageError for an unknown variant, and for a variant that does not solve the experiment's problem.
+    For ``all``, also raises UsageError if a variant cannot be loaded.
     """
     loaded = every_variant() if "all" in sweep.variants else all_variants().values()
     every = [variant for variant in loaded if variant.family == experiment.family]
@@ -79,7 +79,7 @@ def every_series(experiment: Experiment) -> list[Series]:
     """Returns all series of an experiment, in the order of its sweeps.
 
     A sweep with a label is one series. A sweep without a label has one series per variant, for the search as
-    its authors wrote it. Each change that this project made to the search gives a further series.
+    its authors published it. Each modification that this project made to the search has one more series.
     """
     found: dict[str, Series] = {}
     for sweep in experiment.sweeps:
@@ -114,10 +114,10 @@ def series_called(experiment: Experiment, text: str) -> Series:
 
 
 def authors_form(variant: type[Variant]) -> dict[str, frozenset[str]]:
-    """Returns the knob values with which a search runs as its authors wrote it.
+    """Returns the knob values with which a search runs as its authors published it.
 
-    Some knobs have values that turn on a change by this project. The result maps the name of each of these
-    knobs to its other values. Knobs without such values are left out.
+    Some values of a knob turn on a modification of the search by this project. The result maps the name of
+    each knob with such values to its remaining values. All other knobs are left out.
     """
     return {
         knob.name: frozenset(str(value) for value in knob.choices if value not in knob.changed)
@@ -127,8 +127,9 @@ def authors_form(variant: type[Variant]) -> dict[str, frozenset[str]]:
 
 
 def _forms(variants: Iterable[type[Variant]]) -> Iterator[str]:
-    """Yields the names of the series of these variants. Each variant has a series for its authors' search.
-    Each knob value that turns on a change by this project gives a further series."""
+    """Yields the names of the series of these variants. Each variant has one series for the search as its
+    authors published it. It has one more series for each knob value that turns on a modification of the
+    search by this project."""
     for variant in variants:
         yield variant.name
         for knob in variant.knobs:
@@ -177,8 +178,8 @@ def rivals(experiment: Experiment, series: Series, claim: Claim) -> list[Series]
 def _other_values(experiment: Experiment, series: Series) -> Series:
     """Returns the series that the word ``others`` stands for in a claim about ``series``.
 
-    Like ``series``, the result selects rows of one variant with certain knob values. It selects the other
-    values that the experiment's sweeps measure for these knobs.
+    The result has the variant of ``series``. For each knob that ``series`` restricts, it has the other values
+    that the experiment's sweeps measure.
     """
     values: dict[str, set[str]] = {name: set() for name in series.knobs}
     variant = all_variants()[series.variant]

@@ -71,7 +71,8 @@ def choose(
 
 
 def require_all(missing: list[str], stand_ins: bool) -> None:
-    """Raises UsageError if the list ``missing`` has graphs. The message has the command that fetches them."""
+    """Raises UsageError if the list ``missing`` is not empty. The message has the command that fetches the
+    graphs in it."""
     if not missing:
         return
     which = f"{len(missing)} graphs are" if len(missing) > 1 else "a graph is"
@@ -129,7 +130,7 @@ RECOMMENDED = "recommended"
 
 
 def reduced_to(experiment: Experiment, searches: Sequence[str], tune: int | None) -> Experiment:
-    """Returns the experiment with only these searches, or with all if ``searches`` is empty.
+    """Returns the experiment with only these searches, or with all searches if ``searches`` is empty.
 
     If ``tune`` is not None, it is an upper limit for ``Sweep.tune`` and ``Sweep.tune_per_knob``. If it is 0,
     sweeps that tune are left out. Raises UsageError for a search that the experiment does not have.
@@ -155,10 +156,10 @@ def reduced_to(experiment: Experiment, searches: Sequence[str], tune: int | None
 
 
 def works_of(experiment: Experiment, choices: Sequence[Choice]) -> list[Several]:
-    """Returns the runs of an experiment, as a list of parts that are measured one after the other.
+    """Returns the runs of an experiment, as a list of sweeps that are measured one after the other.
 
-    Usually there is one part. If the experiment sets ``graph_by_graph``, the first parts are the sweeps that
-    do not tune, with one part per graph. The sweeps that tune follow, with one part per graph. Raises
+    The list has one element unless the experiment sets ``graph_by_graph``. In that case, runs without tuning
+    come first, with one element per graph. Runs with tuning follow, again with one element per graph. Raises
     UsageError for an unknown variant or malformed values, and InputError for invalid sources.
     """
     if not experiment.sweeps:
@@ -202,8 +203,8 @@ def _works_of(sweep: Sweep, graph: GraphName, axes: Axes, sources: SourceChoice)
 
 
 def forms_of(variant: type[Variant], axes: Axes) -> list[Axes]:
-    """Returns the settings to measure for each form of a variant. The first form is the authors' search. This
-    project has added knobs that change the search. Each of these knobs gives one more form."""
+    """Returns the settings to measure for each version of a variant. The first version is the search as its
+    authors published it. Each knob that turns on a modification by this project gives one more version."""
     known = {knob.name: knob for knob in variant.knobs}
     given = {name: values for name, values in axes.knobs.items() if name in known}
     forms: list[dict[str, list[KnobValue]]] = [
@@ -214,7 +215,7 @@ def forms_of(variant: type[Variant], axes: Axes) -> list[Axes]:
 
 
 def knobs_of(axes: Axes) -> int:
-    """Returns the number of knobs that have several values in ``axes``, but at least 1. ``axes`` has the
+    """Returns the number of knobs that have several values in ``axes``, but at least 1. ``axes`` contains the
     settings of one variant."""
     (variant,) = axes.variants
     return max(1, sum(len(axes.knobs.get(knob.name, ("some", "other"))) > 1 for knob in variant.knobs))
@@ -226,10 +227,11 @@ against it."""
 
 
 def settings_due(experiment: Experiment, series: Series) -> int:
-    """Returns the number of settings with which a series must be measured before a verdict may go against it.
+    """Returns the least number of settings with which a series must be measured before it may get an
+    unfavourable verdict.
 
-    The verdict "not reproduced" goes against the claim's own series, and "reproduced" goes against its
-    rivals. The number is LEAST_PER_KNOB for each knob that has several values, but at most the number of all
+    For the series of a claim, this verdict is "not reproduced". For a rival in the claim, it is "reproduced".
+    The number is LEAST_PER_KNOB for each knob that has several values, but at most the number of all
     settings. It is 0 if the experiment does not tune the series.
     """
     if series.title in {sweep.label for sweep in experiment.sweeps if not sweep.tunes}:

@@ -163,15 +163,16 @@ class Rows:
         return self
 
     def without(self, **unwanted: str | Sequence[str]) -> Rows:
-        """Returns the rows whose columns do not have the given values. Raises InputError if no rows
-        remain."""
+        """Leaves out each row in which a given column has a given value. Returns the remaining rows. Raises
+        InputError if no rows remain."""
         frame = self._frame
         for name, values in unwanted.items():
             frame = frame[~frame[name].isin([values] if isinstance(values, str) else [*values])]
         return self._some(frame, f"{self.what} without {unwanted}").required()
 
     def without_knob(self, **unwanted: str | int) -> Rows:
-        """Returns the rows whose knobs do not have the given values. Raises InputError if no rows remain."""
+        """Leaves out each row in which a given knob has its given value. Returns the remaining rows. Raises
+        InputError if no rows remain."""
         frame = self._frame
         for name, value in unwanted.items():
             frame = frame[frame["knobs"].map(_knob(name)) != str(value)]
@@ -442,8 +443,9 @@ def _sandbox(folder: Path) -> jinja2.Environment:
 def fill_in(template: Path, folder: Path, commands: Mapping[str, str]) -> str:
     """Fills in a template with numbers from the result files below ``folder``. Returns the text.
 
-    ``commands`` has the short help of each command by its name. Raises InputError, with the template's line,
-    for missing rows and for mistakes in the template. Raises ToolchainError if Jinja2 is not installed.
+    ``commands`` has the short help of each command by its name. Raises InputError, whose message names the
+    template's line, for missing rows and for mistakes in the template. Raises ToolchainError if Jinja2 is not
+    installed.
     """
     try:
         import jinja2

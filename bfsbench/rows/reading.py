@@ -101,8 +101,8 @@ class _SuspiciousError(Exception):
 
 
 def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Collection[str]) -> pd.DataFrame:
-    """Return the rows of a file as pandas' parser reads it, in chunks. Raises _SuspiciousError if the file
-    may be malformed.
+    """Read the rows of a file in chunks with pandas' parser, and return them. Raises _SuspiciousError if the
+    file may be malformed.
     """
     import pandas as pd
 
@@ -163,7 +163,7 @@ def _escaped(texts: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
 def _checked(path: Path, columns: Sequence[str], numbers: set[str]) -> pd.DataFrame:
     """Return the rows of a file as ``read_rows`` reads them.
 
-    Raises InputError, which names the faulty line or column.
+    Raises InputError if a line or column is faulty. The message names the line or column.
     """
     import pandas as pd
 

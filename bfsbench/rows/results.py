@@ -195,7 +195,8 @@ def _cut_unfinished_line(path: Path) -> None:
 def _is_header(names: Sequence[str], columns: Sequence[str]) -> bool:
     """Return whether ``names`` are a valid header of a file with ``columns``.
 
-    Columns of ADDED may be absent. Columns that families append may follow.
+    The columns in ADDED may be absent. After the last of ``columns``, there may be columns that families of
+    problems append.
     """
     expected = [name for name in columns if name in names or name not in ADDED]
     own, more = [*names[: len(expected)]], names[len(expected) :]
@@ -299,15 +300,16 @@ def _has_results(path: Path) -> bool:
 
 
 def left_out(path: Path) -> list[Path]:
-    """Return the CSV files of a folder that are not result files. Files that belong to a result file, such as
-    its level profiles, are left out. Returns an empty list if ``path`` is a file."""
+    """Return the CSV files of a folder that are neither result files nor accompany a result file, as level
+    profiles do. Returns an empty list if ``path`` is a file."""
     if not path.is_dir():
         return []
     return [file for file in _tables(path) if not _has_results(file)]
 
 
 def _tables(folder: Path) -> list[Path]:
-    """Return the CSV files of a folder, without the files that belong to a result file."""
+    """Return the CSV files of a folder. Files that only accompany a result file, such as its level profiles,
+    are left out."""
     return sorted(file for file in folder.glob("*.csv") if not file.name.endswith(OTHER_SUFFIXES))
 
 

@@ -31,7 +31,7 @@ def adopt_orphans() -> None:
     """Make this process the parent of all descendants whose own parents end.
 
     Call this only in a process whose only background processes are entries (programs of other authors). The
-    function ``left_by`` takes every other background process for one that an entry has left behind.
+    function ``left_by`` assumes that every other background process was left behind by an entry.
     """
     if become_parent_of_orphans():
         _adopting.add(os.getpid())
@@ -62,7 +62,7 @@ def left_by(pid: int, mark: str, kept: Iterable[int]) -> list[int]:
 def kill_programs(pid: int) -> None:
     """Kill all descendants of a process, and all entries (programs of other authors) that it has started.
 
-    The process itself is stopped, but not killed.
+    The process itself is only suspended (SIGSTOP), so that it starts no further processes.
     """
     signal_all([pid], signal.SIGSTOP)  # a stopped process starts no further processes
     for _ in range(10):

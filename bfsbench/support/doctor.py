@@ -65,7 +65,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Section:
-    """The checks on which one use of bfsbench depends, such as one backend."""
+    """The checks of what bfsbench needs for one use, such as one backend."""
 
     title: str
     checks: tuple[Check, ...]

@@ -26,10 +26,9 @@ def output(path: Path) -> Iterator[TextIO]:
     """Open a text file in UTF-8 for the user's output. When the ``with`` block ends without an exception, the
     file replaces ``path``.
 
-    The file is opened immediately, so an output that cannot be written raises its error before any work is
-    done.
-    Raises UsageError if the file cannot be written, or if the disk is full. In both cases ``path`` stays
-    unchanged.
+    The file is opened immediately, so that the error for a file that cannot be written is raised before any
+    work is done. Raises UsageError if the file cannot be written, or if the disk is full. In both cases
+    ``path`` stays unchanged.
     """
     try:
         with replacing(path) as file:

@@ -1,8 +1,9 @@
-"""Finds compilers. Also builds native libraries, and keeps them in a cache.
+"""Finds compilers, builds native libraries, and keeps the libraries in a cache.
 
-Each ``.cpp`` file in the folder ``native`` becomes one library. The name of a library in the cache contains a
-hash of its content. The C++ compiler is ``$CXX``, or ``g++``, ``clang++`` or ``c++`` from the PATH. A machine
-without any of them can use the compiler in the PyPI package ``ziglang`` (extra ``compiler``).
+Each ``.cpp`` file in the folder ``native`` becomes one library. The file name of a library in the cache
+contains a hash of the library file, which shows if the file is damaged. The C++ compiler is ``$CXX``, or
+``g++``, ``clang++`` or ``c++`` from the PATH. A machine without any of them can use the compiler in the PyPI
+package ``ziglang`` (extra ``compiler``).
 """
 
 import ctypes
@@ -191,8 +192,8 @@ def _digest(path: Path) -> str:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove the work folders that were left behind by killed processes. The folder of a process that is
-    still building is kept. This process holds the lock of the build's record."""
+    """Remove the work folders that were left behind by killed processes. The folders of running builds are
+    kept: the process of a running build holds the lock of the build's record."""
     for work in folder.glob("*.work"):
         with suppress(BlockingIOError), storage.locked(work.with_suffix(".json"), wait=False):
             shutil.rmtree(work, ignore_errors=True)

@@ -160,7 +160,7 @@ _BOUND = 2**30
 
 
 def _additions(name: str, device: Device, block: int) -> Trial:
-    """Returns a trial that times additions and minima.
+    """Returns a trial that measures the time of additions and of minimum operations (``min``).
 
     The trial launches as many blocks of ``block`` threads as the device can run at once.
     """

@@ -122,7 +122,8 @@ class DeviceTrees:
         self._clock = search.clock()
 
     def search(self, source: int) -> float:
-        """Searches, finds the parents, and waits until both have ended. Returns the total time in ms."""
+        """Searches from ``source``, finds the parents, and waits until the device has done both. Returns the
+        total time in ms."""
         self._search.poison()
         self._parents.fill(POISON)
         self._clock.wait()
@@ -277,8 +278,8 @@ class Benchmark:
     def __init__(self, asked: Asked, session: Session) -> None:
         """Constructs the graph and prepares the search.
 
-        Raises UsageError for a search that finds no parents. Raises NotEnoughMemoryError or DeviceError if
-        the graph does not fit or the device fails.
+        Raises UsageError for a search that finds no parents. Raises NotEnoughMemoryError if the host has too
+        little memory, and DeviceError if the device has too little memory or fails.
         """
         self._asked = asked
         by_kernels = issubclass(asked.variant, KernelVariant)

@@ -239,8 +239,9 @@ def kernels_us(counted: Counted, ceilings: Ceilings) -> pd.DataFrame:
 
 
 def _latency_us(launches: pd.DataFrame, ceilings: Ceilings) -> pd.Series[float]:
-    """Returns how many microseconds the kernels of each level wait for memory, by level and kernel. The warp
-    with the most steps determines the time of a launch."""
+    """Returns, for each level and kernel, how many microseconds the kernel waits for memory and barriers. The
+    waiting time of a launch is that of its longest warp: the warp that makes the most accesses and barriers
+    in sequence."""
     far, near = (ceilings.at("dependent_loads", size) / 1e3 for size in (_IN_L2, _IN_L1))
     steps = launches["near"] + launches["shared_steps"] + launches["barriers"]
     us = far * (launches["far"] + launches["atomics"]) + near * steps
@@ -251,7 +252,8 @@ def _latency_us(launches: pd.DataFrame, ceilings: Ceilings) -> pd.Series[float]:
 
 
 def _throughput_us(lines: pd.DataFrame, ceilings: Ceilings) -> pd.Series[float]:
-    """Returns the time in which memory can transfer all sectors, in microseconds, by level and kernel."""
+    """Returns, for each level and kernel, the time in microseconds in which memory can transfer all
+    sectors."""
     on_global = lines[lines["memory"] == "global"]
     most = on_global.groupby(_LEVEL)["distinct_sectors"].sum().max()
     touched = int(most) * SECTOR if len(on_global) else 0
@@ -387,7 +389,7 @@ def level_table(counted: Counted, ceilings: Ceilings, level: int | None = None) 
     """Returns a table of the counters of each level and kernel, with the predicted time of its kernels; see
     ``by_level``. If ``level`` is given, the table has only this level. Each launch of a program is a level.
 
-    If there are many levels, the table as text has only the levels with the most executions.
+    If there are many levels, the table in text form shows only the levels with the most executions.
     """
     frame = by_level(counted)
     predicted = kernels_us(counted, ceilings).max(axis=1)

@@ -56,7 +56,8 @@ def exercises() -> dict[str, Exercise]:
 
 
 def find(name: str) -> Exercise:
-    """Returns the exercise with this name. Raises UsageError, with similar names, if there is none."""
+    """Returns the exercise with this name. Raises UsageError, whose message suggests similar names, if there
+    is none."""
     known = exercises()
     if name not in known:
         raise unknown_name("exercise", name, known, "bfsbench lab")
@@ -64,8 +65,8 @@ def find(name: str) -> Exercise:
 
 
 def hand_in(path: Path) -> tuple[Exercise, Path] | None:
-    """Returns the exercise to which a file or folder is a student's solution, and the path of its kernel.
-    Returns None for anything else, such as a folder of variants.
+    """Returns the exercise that a student's file or folder solves, and the path of the student's kernel.
+    Returns None if ``path`` is anything else, such as a folder of variants.
     """
     if path.is_file():
         exercise = exercises().get(path.stem)

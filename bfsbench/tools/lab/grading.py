@@ -122,9 +122,10 @@ def grade(exercise: Exercise, kernel: Path, begin: Callable[[], None] = lambda: 
 
 
 def improvement(exercise: Exercise, kernel: Path) -> str:
-    """Returns a line that compares a passed kernel with the original kernel of the exercise.
+    """Returns a line that compares a kernel that passed the exercise with the exercise's original kernel.
 
-    The line compares the costs of the kernels if the exercise limits a cost, and otherwise their faults.
+    If the exercise limits a cost, the line compares the costs of both kernels. Otherwise, it compares their
+    faults.
     """
     handed_out = HERE / "kernels" / exercise.file
     if exercise.cost:
