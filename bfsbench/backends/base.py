@@ -208,7 +208,7 @@ class Device(Protocol):
 
         Set ``child_kernels`` if kernels launch kernels. ``contract`` lists the structs, integer types and
         constants that both the file and the host code declare. Compilation fails if the two declarations
-        differ. Raises ToolchainError with the compiler's first error.
+        differ. Raises ToolchainError, with the compiler's first error, if the file cannot be compiled.
         """
 
     def upload(self, array: npt.NDArray[Any]) -> Buffer:

@@ -20,14 +20,14 @@ capture."""
 
 class CudaGraph:
     """A CUDA graph of kernel launches. Calling the object launches the graph asynchronously. ``destroy``
-    frees the graph. It is called when the object is deleted, if not before.
+    frees the graph. The method is called when the object is deleted, if not before.
     """
 
     def __init__(self, launch_all: Callable[[], None], stream: int) -> None:
         """Capture the launches that ``launch_all`` issues on a stream. The kernels do not run.
 
-        ``stream`` is the address of the stream. Raises DeviceError if the driver cannot capture the launches,
-        and any error of ``launch_all``.
+        ``stream`` is the address of the stream. Raises DeviceError if the driver cannot capture the launches.
+        Errors of ``launch_all`` are passed on.
         """
         self._driver = ctypes.CDLL(DRIVER_LIBRARY)
         if not hasattr(self._driver, "cuGraphInstantiateWithFlags"):

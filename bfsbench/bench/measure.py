@@ -142,7 +142,7 @@ _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 
 class Machine:
     """Reads the state of a device between samples, and flushes the device's caches. If the device is None,
-    the state has no values, and the caches of the host are flushed.
+    the state is empty, and the caches of the host are flushed.
     """
 
     def __init__(self, device: Device | None) -> None:
@@ -157,7 +157,8 @@ class Machine:
         return State(int(told["sm_clock_mhz"]) if told["sm_clock_mhz"] else None, throttle)
 
     def energy_joules(self) -> float | None:
-        """Return the device's energy counter in joules. Returns None for the host, which has no counter."""
+        """Return the value of the device's energy counter in joules. Returns None for the host, which has no
+        counter."""
         return None if self._device is None else self._device.energy_joules()
 
     def other_processes(self) -> int:

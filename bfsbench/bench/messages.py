@@ -36,8 +36,8 @@ _CHUNK = 1 << 20
 
 
 class DamagedError(Exception):
-    """The received bytes are not a message, or not the expected message. The error's text says which case it
-    is.
+    """Raised if the received bytes are not a message, or not the expected message. The error's text says
+    which case it is.
     """
 
 

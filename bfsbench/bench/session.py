@@ -212,8 +212,8 @@ class Session:
         return [base_row(point, graph, device) | outcome | clocks for point, outcome in rows]
 
     def profile(self, point: Point, row: Mapping[str, str]) -> list[dict[str, str]]:
-        """Return the rows of the level profile of a measured point. The list is empty if its family of
-        problems, or its variant, has no profile.
+        """Return the rows of the level profile of a measured point. The list is empty if the point's family
+        of problems, or its variant, has no profile.
 
         ``row`` is the point's result row. Raises WrongResultError if an answer is wrong, and DeviceError if
         the device fails.

@@ -107,8 +107,8 @@ class Output:
         return {row_name(row["graph"]) for row in self._rows.values()}
 
     def row(self, point: Point, graph: Graph) -> Mapping[str, str] | None:
-        """Return the row of a point (configuration) on this graph in the file. Returns None if the file has
-        no row of the point, or if the point is to be measured again.
+        """Return the file's row for a point (configuration) on this graph. Returns None if there is no such
+        row, or if the point is to be measured again.
         """
         return None if self.why_again(point, graph) else self._row(point, graph)
 

@@ -235,8 +235,8 @@ def restarted(space: Space, took: Took, seed: int) -> Iterator[Configuration]:
     """Repeat the strategy ``one_axis_at_a_time`` until every configuration has been measured. Yields
     configurations.
 
-    The first start is the space's first configuration. Each later start is the unmeasured configuration that
-    is nearest to a random configuration.
+    The first run of the strategy starts from the space's first configuration. Each later run starts from the
+    unmeasured configuration that is nearest to a random configuration.
     """
     draw = Random(seed)
     yield from one_axis_at_a_time(space, took)

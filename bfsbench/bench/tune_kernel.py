@@ -132,8 +132,8 @@ def tune(
 
 
 def _kernel_of(source: Path, kernel: str | None) -> str:
-    """Return the name of the kernel to tune. Raises UsageError if the file does not have ``kernel``, or if
-    ``kernel`` is None and the file does not have exactly one kernel.
+    """Return the name of the kernel to tune. Raises UsageError if the file has no kernel with the name
+    ``kernel``. If ``kernel`` is None, raises UsageError unless the file has exactly one kernel.
     """
     known = declared_parameters(source)
     if kernel is None and len(known) == 1:
@@ -212,8 +212,8 @@ class _Trial:
     ) -> list[float]:
         """Run one configuration once untimed and then ``repeats`` times. Returns the times in ms.
 
-        Raises WrongResultError if an output is wrong, and DeviceError or ToolchainError if the kernel cannot
-        be compiled or fails.
+        Raises WrongResultError if an output is wrong, ToolchainError if the kernel cannot be compiled, and
+        DeviceError if the kernel or the device fails.
         """
         macros = {name: value for name, value in values.items() if name not in ("grid", "block")}
         block = int(values["block"])

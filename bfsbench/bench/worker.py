@@ -366,7 +366,7 @@ class Worker:
         """Start the worker process unless it runs, and return the pipe to it.
 
         Raises BfsbenchError if the process does not start. If the process cannot open its device, raises the
-        error that it reports.
+        error that the process reports.
         """
         if self._pipe is not None:
             return self._pipe
@@ -447,7 +447,7 @@ class Worker:
         return Measured(row, levels)
 
     def _traced(self, point: Point, method: Method) -> dict[str, str]:
-        """Trace the kernels of a measured point. Returns the columns of its result row that the trace
+        """Trace the kernels of a measured point. Returns the columns of the point's result row that the trace
         changes."""
         self._has_traced = True
         _place, traced = self._ask(method.limit_s, messages.Trace(point), messages.Traced)

@@ -466,8 +466,8 @@ def explain_command(
 def _explain(
     counted: Sequence[Counted], device: Ceilings, level: int | None, html: Path | None, style: str
 ) -> None:
-    """Print what searches or a program cost, by level and by source line, and the predicted times. For one
-    search or program, a summary comes first."""
+    """Print the costs of searches or of a program for each level and source line, and the predicted times.
+    For one search or program, a summary comes first."""
     from bfsbench.tools.explain import beside, write_page
     from bfsbench.tools.explain.advice import summary
 
@@ -490,8 +490,8 @@ def _explain(
 def _count_program(program: Program, seed: int, timeout: float) -> tuple[Counted | None, str]:
     """Run a CUDA program whose memory accesses are counted. Returns its counters, or None if no kernel has
     accessed memory. Also returns a message that says how the program has failed. The message is empty if the
-    program has exit code 0 and no kernel failed. Raises KernelError if it has not ended after ``timeout``
-    seconds."""
+    program has exit code 0 and no kernel failed. Raises KernelError if the program has not ended after
+    ``timeout`` seconds."""
     from bfsbench.tools.explain import of_program
 
     with (
@@ -523,8 +523,8 @@ def _limited(what: str, timeout: float) -> Iterator[None]:
 def _count_hand_in(
     exercise: Exercise, kernel: Path, dataset: str | None, seed: int, timeout: float
 ) -> Counters:
-    """Search from vertex 0 with the kernel of an exercise, and count its costs. Returns the counters. By
-    default, the graph is the one on which the exercise's cost is graded."""
+    """Search from vertex 0 with the kernel of an exercise, and count the kernel's costs. Returns the
+    counters. By default, the graph is the one on which the exercise's cost is graded."""
     from bfsbench.tools.explain import count
     from bfsbench.tools.lab.grading import BLOCK, variant_of
 

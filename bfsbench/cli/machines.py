@@ -210,7 +210,7 @@ def worker_command(address: str, workers: int | None, tls: str | None, insecure:
 @click.argument("folder", type=FOLDER)
 @click.option("--days", default=365, type=click.IntRange(1, 3650), help="Days until the certificates expire.")
 def certificates_command(folder: Path, days: int) -> None:
-    """Make certificates in FOLDER, by which a scheduler, its workers and sweeps authenticate each other.
+    """Make certificates in FOLDER, with which a scheduler, its workers and sweeps authenticate each other.
 
     Without certificates, anyone who can reach a Dask scheduler or worker over the network can run code there
     as the user who started it. Copy FOLDER to every host, or keep it on a file system that the hosts share.

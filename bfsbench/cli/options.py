@@ -342,9 +342,8 @@ def require_known(what: str, chosen: Iterable[str], known: Iterable[str]) -> Non
 def rendered(
     tables: Sequence[Table], style: str = "text", file: TextIO | None = None, *, narrow: str = ""
 ) -> str:
-    """Return tables in one of FORMATS, with the width and the colours that suit ``file``.
-
-    If ``file`` is None, the tables suit standard output. ``narrow`` is passed to
+    """Return the text of tables in one of FORMATS, with a width and with colours that suit ``file``. If
+    ``file`` is None, the text suits standard output. ``narrow`` is passed to
     :func:`bfsbench.reports.table.render`.
     """
     is_terminal = (file or sys.stdout).isatty()
@@ -509,7 +508,7 @@ def _knob_options(others: Sequence[click.Parameter], command: str) -> list[click
 
 
 def refuse_given(*parameters: str) -> None:
-    """Raise UsageError if the command line has the option of one of these parameters, or of a knob.
+    """Raise UsageError if the command line sets one of these parameters or a knob.
 
     A command calls this function if its arguments name a program or an exercise, because these options are
     only for searches.

@@ -226,8 +226,8 @@ def _print_outcome(request: SweepRequest, outcome: SweepOutcome) -> None:
 
 def decisions(rows: Iterable[Mapping[str, str]]) -> Iterable[str]:
     """Yield a line for each graph and source. The line names the fastest search and the searches that are
-    equally fast. If the samples do not decide, it names the searches that may be the fastest. Emulated
-    kernels are left out, because their times say nothing about a GPU."""
+    equally fast. If the samples do not show which search is the fastest, the line names all candidates.
+    Emulated kernels are left out, because their times say nothing about a GPU."""
     groups: dict[str, list[Mapping[str, str]]] = {}
     for row in rows:
         if row["status"] == "ok" and row["backend"] != "cpu":

@@ -56,8 +56,8 @@ def show_command(name: str, style: str) -> None:
 def entry_command() -> None:
     """Add searches of other programs, build them and check them.
 
-    An entry is declared in a TOML file. Then every command takes it like a variant of the package. The guide
-    is docs/entries.md in the repository.
+    An entry is such a program, declared in a TOML file. Every command accepts it like a variant of the
+    package. The guide is docs/entries.md in the repository.
     """
 
 

@@ -216,9 +216,10 @@ def no_scheduler(address: str, security: Security | None) -> UsageError:
 
 def require_access_control(address: str, insecure: bool, tell: Tell) -> None:
     """Check that a scheduler uses certificates, or that only this machine can reach it. The scheduler's
-    address shows both properties. Raises OptionError if neither holds.
+    address shows both properties.
 
-    If ``insecure`` is true, a warning is passed to ``tell`` instead of raising the error.
+    Raises OptionError if the scheduler has no certificates and other machines can reach it. If ``insecure``
+    is true, passes a warning to ``tell`` instead.
     """
     if address.startswith("tls://") or is_loopback(address):
         return

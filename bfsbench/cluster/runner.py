@@ -260,7 +260,8 @@ class Shares:
         self._waiting[groups[0][0].graph].extendleft(reversed(groups))
 
     def leave(self, worker: str) -> None:
-        """Record that a worker no longer works on a graph. Its next group of points may be of any graph."""
+        """Record that a worker no longer works on a graph. The worker's next group of points may be of any
+        graph."""
         self._graph_of.pop(worker, None)
 
 

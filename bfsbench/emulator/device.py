@@ -522,7 +522,7 @@ class Emulator:
         return report.counts, report.launches
 
     def _report(self) -> watch.Report:
-        """Returns the faults and the counted costs since the last call."""
+        """Returns the faults and the counted costs since the last call of this method."""
         self.refuse_if_closed()
         report = watch.Report()
         text: str = self.runtime.emu_report(self.machine).decode()

@@ -1,8 +1,8 @@
 """Runs CUDA programs on the emulator, and reads the reports that they write when they end.
 
 ``python -m bfsbench.emulator.program_run REPORT`` prints the report of one run. If a user starts a program
-directly, the program runs this command at its end. The exit code is 1 if the report has a fault that no
-comment in the source declares benign.
+directly, the program runs this command at its end. The exit code of the command is 1 if the report has a
+fault that no comment in the source declares benign.
 """
 
 import os

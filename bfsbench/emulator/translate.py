@@ -223,8 +223,8 @@ def translate(
     source: Path, include: Sequence[Path] = (), appended: str = "", *, unrolls: bool = False
 ) -> Translation:
     """Translate a ``.cu`` file to C++. Returns the translation. ``appended`` is C++ code that is added at the
-    end. If ``unrolls`` is true, each loop that nvcc would unroll becomes several loops, which warps run as
-    they run nvcc's code.
+    end. If ``unrolls`` is true, each loop that nvcc would unroll becomes several loops, so that warps run it
+    as in nvcc's code.
 
     Raises ToolchainError, which names the file and the line, for a construct that cannot be translated.
     """

@@ -73,8 +73,8 @@ _HEADERS = f"{Path(__file__).resolve().parent / 'include'}{os.sep}"
 @cache
 def _caller(library: Path, address: int) -> Line | None:
     """Find the calls that the compiler has inlined at an address, and return the innermost one outside of the
-    emulator's headers, as a source line. Returns None if all are in these headers, or if ``addr2line`` is not
-    installed."""
+    emulator's headers, as a source line. Returns None if all calls are in these headers, or if ``addr2line``
+    is not installed."""
     tool = shutil.which("addr2line")
     if tool is None:
         return None
@@ -479,17 +479,17 @@ class Allocations:
 
 
 def _ordered(statement: str) -> bool:
-    """Returns whether the calls in a statement that allocate memory run from left to right. They do if there
-    is at most one call, or if comma operators separate the calls. C++ does not fix the order of the arguments
-    of a function."""
+    """Returns whether the calls that allocate memory in a statement run from left to right. This is the case
+    if there is at most one call, or if comma operators separate the calls. C++ does not fix the order in
+    which the arguments of a function are evaluated."""
     calls = [*_ALLOCATED.finditer(statement)]
     depths = [statement[: call.start()].count("(") - statement[: call.start()].count(")") for call in calls]
     return len(calls) < 2 or (not any(depths) and "?" not in statement)
 
 
 def place(line: Callable[[int], Line | None], file: str, number: str, site: str) -> Line | None:
-    """Returns the source line for a file and a line number. If ``file`` is empty, returns the line of the
-    instruction ``site``."""
+    """Returns the source line for a file and a line number. If ``file`` is empty, returns the source line of
+    the instruction at the address ``site``."""
     return Line(str(Path(file).absolute()), int(number)) if file else line(int(site))
 
 

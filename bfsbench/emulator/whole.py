@@ -125,7 +125,7 @@ class Preprocessed(SourceText):
 
 def translate_program(path: Path, preprocessed: str, *, unrolls: bool = False) -> tuple[str, bool]:
     """Translate the preprocessor's output for one file of a program. If ``unrolls`` is true, each loop that
-    nvcc would unroll becomes several loops, which warps run as they run nvcc's code.
+    nvcc would unroll becomes several loops, so that warps run it as in nvcc's code.
 
     Returns the C++ code, and whether it uses ``volatile``. Code with ``volatile`` must be compiled so that
     the emulator can interrupt its threads, because a thread may wait for another thread in a loop without

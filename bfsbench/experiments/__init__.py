@@ -28,7 +28,7 @@ def find(text: str) -> Experiment:
     """Returns the experiment with this name, or the experiment in a file if ``text`` ends in ``.toml``.
 
     The function looks up all names in the experiment, so that mistakes are found before anything is measured.
-    Raises UsageError for an unknown experiment, with similar names in the message. Raises InputError for
+    Raises UsageError, whose message suggests similar names, for an unknown experiment. Raises InputError for
     mistakes in the file.
     """
     from bfsbench.experiments.declaration import read_experiment

@@ -142,8 +142,8 @@ class Experiment(TomlTable, frozen=True, kw_only=True):
 
 
 def read_experiment(path: Path) -> Experiment:
-    """Returns the experiment that a file declares. Raises InputError for mistakes, with the file and the key
-    at fault."""
+    """Returns the experiment that a file declares. Raises InputError for mistakes in the file. The message
+    names the file and the faulty key."""
     table = read_toml(path)
     for key in ("name", "file"):
         if key in table:

@@ -257,8 +257,8 @@ def _statistics_beside(outcome: Outcome, printed: Printed) -> Table:
 
 
 class Duplicates(Plot, frozen=True, kw_only=True, tag="duplicates"):
-    """Draws two numbers for each level: the entries in the frontier, including duplicates, and the distinct
-    vertices."""
+    """Draws two numbers for each level: the number of entries in the frontier, including duplicates, and the
+    number of distinct vertices."""
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
         """Yields a table with one line per level of a graph. It shows the number of distinct vertices in the

@@ -94,8 +94,8 @@ class Outcome:
 
     @cached_property
     def series(self) -> list[Series]:
-        """All series of the experiment. If the experiment measures the programs of other authors, each of
-        these programs with rows is a separate series."""
+        """All series of the experiment. If the experiment measures programs of other authors, each of them
+        for which there are rows is a separate series."""
         found = every_series(self.experiment)
         if _has_entries(self.experiment):
             have = {series.variant for series in found}
@@ -104,7 +104,7 @@ class Outcome:
 
     @cached_property
     def programs(self) -> list[str]:
-        """The names of other authors' programs that have rows."""
+        """The names of the programs of other authors for which there are rows."""
         return [*dict.fromkeys(self.rows.loc[self.rows["program"] != "", "variant"])]
 
     def num_settings(self, series: Series, graph: str) -> int:

@@ -105,8 +105,8 @@ def printed_tables(experiment: Experiment, quantity: Quantity | None = None) -> 
 
 
 def read_printed(path: Path) -> Printed:
-    """Returns the content of one file of a paper's printed numbers. Raises InputError for mistakes, with the
-    file and the key or row at fault."""
+    """Returns the content of one file of a paper's printed numbers. Raises InputError for mistakes in the
+    file. The message names the file and the faulty key or row."""
     printed = converted(path, read_toml(path, parse_float=str), Printed)
     for name, values in printed.rows.items():
         if len(values) != len(printed.columns):

@@ -79,7 +79,7 @@ def every_series(experiment: Experiment) -> list[Series]:
     """Returns all series of an experiment, in the order of its sweeps.
 
     A sweep with a label is one series. A sweep without a label has one series per variant, for the search as
-    its authors published it. Each modification that this project made to the search has one more series.
+    its authors published it. It has one more series for each modification of the search by this project.
     """
     found: dict[str, Series] = {}
     for sweep in experiment.sweeps:
@@ -117,7 +117,7 @@ def authors_form(variant: type[Variant]) -> dict[str, frozenset[str]]:
     """Returns the knob values with which a search runs as its authors published it.
 
     Some values of a knob turn on a modification of the search by this project. The result maps the name of
-    each knob with such values to its remaining values. All other knobs are left out.
+    each knob with such values to the knob's other values. All other knobs are left out.
     """
     return {
         knob.name: frozenset(str(value) for value in knob.choices if value not in knob.changed)

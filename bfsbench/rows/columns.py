@@ -138,7 +138,7 @@ def columns_of_numbers() -> tuple[set[str], set[str]]:
 @cache
 def appended_columns(columns: tuple[str, ...]) -> dict[str, Column]:
     """Return the columns that families of problems add to files whose own columns are ``columns``. The result
-    maps the names of the added columns to the columns.
+    maps the name of each added column to the column's declaration.
 
     The families in FIRST add no columns, because COLUMNS and PROFILE_COLUMNS contain their columns already.
     The dictionary is empty unless ``columns`` is COLUMNS or PROFILE_COLUMNS.

@@ -129,7 +129,7 @@ def is_counters_file(path: Path) -> bool:
 
 
 def write_counters(path: Path, counted: Sequence[Counters]) -> None:
-    """Write all counters to one file. Raises UsageError if it cannot be written."""
+    """Write all counters to one file. Raises UsageError if the file cannot be written."""
     with output(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)

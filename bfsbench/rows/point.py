@@ -49,8 +49,8 @@ def row_name(locator: str) -> str:
     the folder.
 
     ``locator`` is the graph's full name, which includes the path of its file. It may also be the graph's name
-    in an older row, which may include a path too. If a spreadsheet would take the result for a formula,
-    ``./`` is put in front of it.
+    in an older row, which may include a path too. If a spreadsheet would evaluate the result as a formula,
+    the result gets ``./`` in front.
     """
     name = given_name(locator).rpartition("/")[2]
     return (

@@ -137,8 +137,8 @@ def failed_row(
 ) -> dict[str, str]:
     """Return the result row of a point (configuration) that failed. The row has no time.
 
-    ``reason`` says why the point failed. Only its first line is kept. Control characters and formulas of
-    spreadsheets are escaped.
+    ``reason`` says why the point failed. Only the first line of this text is kept. Control characters and
+    formulas of spreadsheets are escaped.
     """
     first = no_formula(printable((reason.splitlines() or [""])[0]))
     return base_row(point, graph, device) | {"status": status, "reason": first}

@@ -184,7 +184,8 @@ class ResultWriter:
 
 
 def _cut_unfinished_line(path: Path) -> None:
-    """Remove the text after the last line break of a file. It is part of a row whose writer was killed."""
+    """Remove the text after the last line break of a file. This text is part of a row that a killed process
+    did not finish."""
     with path.open("r+b") as file:
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
             size, end = len(text), text.rfind(b"\n") + 1
@@ -245,7 +246,7 @@ def _header(lines: Iterator[list[str]], name: str, columns: Sequence[str], kind:
 
 
 def read_rows(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT_FILE) -> list[dict[str, str]]:
-    """Return all rows of a result file as text, or of another CSV file with the given ``columns``. ``kind``
+    """Return all rows, as text, of a result file or of another CSV file with the given ``columns``. ``kind``
     names the kind of file in error messages.
 
     Missing columns of ADDED are filled in. Raises InputError if the file cannot be read, if its columns are
@@ -279,8 +280,8 @@ def result_files(path: Path) -> list[Path]:
     """Return the path itself or, if it is a folder, all result files in it. The first line of a result file
     has the columns graph, variant, search_ms and schema.
 
-    Raises InputError if the folder has none, and for a name that no file can have. Also raises it for a file
-    of level profiles, whose rows are not results.
+    Raises InputError if the folder has no result file, and for a name that no file can have. Also raises
+    InputError for a file of level profiles, whose rows are not results.
     """
     with _readable(str(path)):
         folder = path.is_dir()
@@ -300,8 +301,8 @@ def _has_results(path: Path) -> bool:
 
 
 def left_out(path: Path) -> list[Path]:
-    """Return the CSV files of a folder that are neither result files nor accompany a result file, as level
-    profiles do. Returns an empty list if ``path`` is a file."""
+    """Return the CSV files of a folder that are neither result files nor files that accompany a result file,
+    such as level profiles. Returns an empty list if ``path`` is a file."""
     if not path.is_dir():
         return []
     return [file for file in _tables(path) if not _has_results(file)]
@@ -329,8 +330,8 @@ def read_results(paths: Iterable[os.PathLike[str] | str], leave_out: Collection[
 
 
 def typed(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return rows from ``read_results`` with the column types of ``table``. Raises InputError if a sample is
-    not a number."""
+    """Return rows from ``read_results`` with the column types that the function ``table`` uses. Raises
+    InputError if a sample is not a number."""
     _, counts = columns_of_numbers()
     made: dict[str, Any] = {name: rows[name].astype("Int64") for name in counts if name in rows}
     try:

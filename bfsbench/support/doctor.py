@@ -65,7 +65,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Section:
-    """The checks of what bfsbench needs for one use, such as one backend."""
+    """The results of the checks for one use of bfsbench, such as one backend."""
 
     title: str
     checks: tuple[Check, ...]

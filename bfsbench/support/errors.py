@@ -40,8 +40,8 @@ def printable(text: str) -> str:
 
 
 def no_formula(text: str) -> str:
-    """Returns a text for a spreadsheet cell. If it looks like a formula, it gets ``'`` in front, so that no
-    spreadsheet evaluates it."""
+    """Returns the text for a spreadsheet cell. A text that looks like a formula gets ``'`` in front, so that
+    no spreadsheet evaluates it."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
@@ -141,7 +141,7 @@ class KernelError(DeviceError):
 
 
 class WrongResultError(BfsbenchError):
-    """Raised if the result of a variant is wrong. Also raised if a program breaks a rule. For example, it
+    """Raised if the result of a variant is wrong. Also raised if a program breaks a rule, for example if it
     reports an impossible time, writes to its graph, or leaves processes behind."""
 
 

@@ -137,7 +137,7 @@ class DeviceArray:
         copy: bool | None = None,
     ) -> object:
         """Returns a DLPack capsule. ``stream`` is ignored, because all work on the array has completed.
-        Raises BufferError if a copy or another device is asked for."""
+        Raises BufferError if the caller requests a copy or another device."""
         if copy or (dl_device is not None and tuple(map(int, dl_device)) != _FIRST_GPU):
             raise BufferError("the array is shared on the first GPU only, without a copy")
         view: Any = np.asarray(SimpleNamespace(__array_interface__=self.__cuda_array_interface__, array=self))

@@ -103,8 +103,8 @@ def _remove(path: Path) -> None:
 
 
 def _imitate(path: Path, file: int) -> None:
-    """Give an open file the mode of ``path`` and, if the system allows it, its owner. If ``path`` does not
-    exist, do nothing."""
+    """Give an open file the mode of the file at ``path`` and, if the system allows it, also the owner. If
+    there is no file at ``path``, do nothing."""
     with suppress(FileNotFoundError):
         status = path.stat()
         with suppress(PermissionError):
@@ -135,8 +135,8 @@ def publish(made: Path, final: Path) -> None:
 
 
 def link(file: Path, name: Path) -> None:
-    """Give a complete file a second name. If the file system has no hard links, copy the file. Raises OSError
-    if this fails."""
+    """Give a finished file a second name, by a hard link. If the file system has no hard links, copy the
+    file. Raises OSError if this fails."""
     with unfinished(part_of(name)) as part:
         try:
             part.hardlink_to(file)

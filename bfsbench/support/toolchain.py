@@ -150,7 +150,8 @@ def build_library(
     The cache has a record for each combination of sources, flags, compiler and module of ``rewrite``. The
     record names the library, and the headers from which it was built. The library is built again if any of
     these has changed. If several processes need one library, one builds it and the others wait. Files of
-    killed processes are removed. Raises ToolchainError with the compiler's first error message.
+    killed processes are removed. Raises ToolchainError, with the compiler's first error message, if a source
+    cannot be compiled.
     """
     request = hashlib.sha256()
     for part in (*compiler(), compiler_version(), platform.machine(), *flags, "", *link_flags):
@@ -252,8 +253,8 @@ def _headers(rule: Path, source: Path, started: float) -> dict[str, str]:
 
 
 def _run(command: Sequence[str], name: str, work: Path) -> None:
-    """Run the compiler. It keeps its temporary files in the folder ``work``. Raises ToolchainError with the
-    compiler's first error message."""
+    """Run the compiler, which keeps its temporary files in the folder ``work``. Raises ToolchainError, with
+    the compiler's first error message, if the compiler fails."""
     environment = os.environ | {"TMPDIR": str(work)}
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, errors="backslashreplace", check=False
@@ -341,8 +342,8 @@ to compile comes first."""
 
 @cache
 def library(name: str) -> ctypes.CDLL:
-    """Load the native library ``name``, and build it if necessary. Returns the library. Its functions release
-    Python's interpreter lock while they run."""
+    """Load the native library ``name``, and build it if necessary. Returns the library. The library's
+    functions release Python's interpreter lock while they run."""
     return ctypes.CDLL(str(_built(name)))
 
 

@@ -207,8 +207,8 @@ def usual_graphs(variant: type[Variant], axes: Axes) -> list[GraphName]:
 
 
 def runs_of(variant: type[Variant], axes: Axes, graphs: Sequence[GraphName], seeds: int) -> int:
-    """Returns the largest number of runs that ``check`` makes. It makes fewer runs if the variant does not
-    accept some of the graphs."""
+    """Returns the largest number of runs that ``check`` may make. The actual number is smaller if the variant
+    does not accept some of the graphs."""
     return len(graphs) * len(knob_settings(variant, axes.knobs, {})) * seeds
 
 

@@ -75,8 +75,8 @@ class Probe:
         return self.unit not in _PER_MS
 
     def in_unit(self, work: float, milliseconds: float) -> float:
-        """Converts the amount of work of a trial and its time in milliseconds to the probe's unit. Returns a
-        rate or the time per operation."""
+        """Returns the result of a trial in the probe's unit: a rate, or the time per operation. ``work`` is
+        the amount of the trial's work, and ``milliseconds`` is its time."""
         if self.is_rate:
             return work / milliseconds / 1e6  # the result counts 10^9 operations per second
         return milliseconds * _PER_MS[self.unit] / work

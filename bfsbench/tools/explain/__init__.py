@@ -137,7 +137,7 @@ class _CountingDevice(CpuDevice):
 
     def take(self, level: int) -> None:
         """Assigns the counts since the previous call of this method to the level ``level``. If a kernel
-        recorded another level for some counts, they are assigned to that level.
+        recorded another level for some counts, these counts are assigned to that level.
         """
         self.level = level
         counts, launches = self.counts()
@@ -386,8 +386,9 @@ def _sums(counted: Counted) -> pd.DataFrame:
 
 
 def level_table(counted: Counted, ceilings: Ceilings, level: int | None = None) -> Table:
-    """Returns a table of the counters of each level and kernel, with the predicted time of its kernels; see
-    ``by_level``. If ``level`` is given, the table has only this level. Each launch of a program is a level.
+    """Returns a table of the counters of each level and kernel, as ``by_level`` returns them, with the
+    predicted times. If ``level`` is given, the table has only this level. Each launch of a program is a
+    level.
 
     If there are many levels, the table in text form shows only the levels with the most executions.
     """

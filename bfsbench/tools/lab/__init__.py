@@ -1,8 +1,8 @@
 """Provides exercises: small broken or slow kernels, which students repair on any machine. Each kernel is
 taken from a figure of a paper.
 
-An exercise is an entry of ``exercises.toml`` and a kernel in ``kernels``. A student copies the kernel and
-changes it. Then ``bfsbench check`` grades it.
+An exercise consists of a table in ``exercises.toml`` and a kernel in the folder ``kernels``. A student
+changes a copy of the kernel, and ``bfsbench check`` grades the copy.
 """
 
 import shutil

@@ -236,8 +236,9 @@ def variant_of(exercise: Exercise, kernel: Path) -> type[KernelVariant]:
 
 
 def _faults(report: Report, exercise: Exercise) -> dict[str, int]:
-    """Returns a dictionary that maps each kind of fault in a report to a number of runs, sorted by kind. If
-    several lines have faults of one kind, the number belongs to the most frequent of these faults.
+    """Returns a dictionary that maps each kind of fault in a report to the number of runs in which the fault
+    occurred, sorted by kind. If a report has several faults of one kind, the number is that of the most
+    frequent fault.
 
     A benign race that a comment declares is left out if the exercise allows it.
     """
