@@ -124,11 +124,11 @@ class Session:
         return timings, ALTERNATING if len(problems) > 1 else INTERPOSED if others else REPEATED
 
     def _others(self, variant: Variant, problems: Sequence[Problem]) -> list[Problem]:
-        """Return up to OTHERS problems with other sources. Their searches run, untimed, between the timed
-        searches of a single problem. These sources are chosen once per graph and family.
+        """Return up to OTHERS problems with other sources. While a single problem is timed, searches of these
+        problems run, untimed, between its timed searches. The sources are chosen once per graph and family.
 
-        The list is empty if there are several problems, because their timed runs alternate. It is also empty
-        for an emulated kernel, because its times are not compared with other times.
+        The list is empty if several problems are timed, because their timed runs alternate. It is also empty
+        for an emulated kernel, because the times of emulated kernels are not compared with other times.
         """
         family, problem = variant.family, problems[0]
         emulated = not variant.host and self.device is not None and self.device.backend == "cpu"
@@ -153,7 +153,7 @@ class Session:
         """Raise WrongResultError if a variant has written into its graph.
 
         A kernel may write into the arrays on the device. A program of other authors (an entry) may write into
-        its copy of the graph. It may also write into the cached arrays that the graph was loaded from.
+        its copy of the graph, or into the cached arrays from which the graph was loaded.
         """
         if isinstance(variant, ForeignProgram):
             variant.require_unwritten()

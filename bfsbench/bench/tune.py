@@ -212,9 +212,9 @@ def one_axis_at_a_time(
     """Vary one parameter after another over all its values. Meanwhile, all other parameters keep the best
     values found so far. Yields the configurations to measure.
 
-    The strategy begins with the configuration ``start``, by default with the space's first configuration. It
-    ends when a round over all parameters changes nothing. ``took`` has the times of measured configurations.
-    No configuration in ``took`` is yielded again, except ``start``.
+    The strategy begins with the configuration ``start``, by default with the space's first configuration. The
+    strategy ends after a round over all parameters in which the best configuration stays the same. ``took``
+    has the times of measured configurations. No configuration in ``took`` is yielded again, except ``start``.
     """
     chosen, before = start or space.first, None
     yield chosen

@@ -171,7 +171,7 @@ def _launches(_context: click.Context, option: click.Parameter, text: str | None
 def preset_option(use: str) -> Declaration:
     """Return the option ``--knobs``.
 
-    Its help text begins with the text ``use``, which says which knobs get the values of the preset.
+    ``use`` is the beginning of the option's help text. It says which knobs get the values of the preset.
     """
     from bfsbench.variants.base import PRESETS
 

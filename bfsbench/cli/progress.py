@@ -168,7 +168,7 @@ class FetchDisplay(Display):
         self._lock = threading.Lock()
 
     def stage(self, name: str, stage: Stage, detail: str = "") -> None:
-        """Called when the graph ``name`` begins a stage, such as its download."""
+        """Called when a stage of the work on the graph ``name`` begins, such as the graph's download."""
         with self._lock:
             if name not in self._tasks:
                 self._tasks[name] = self.bars.add_task(stage, total=None, graph=name)

@@ -28,8 +28,8 @@ FORMS = f"local[:N], dask://HOST:PORT or {'|'.join(QUEUES)}[:FILE]"
 
 @dataclass(frozen=True)
 class Local:
-    """Workers on this machine. ``count`` is the number of workers. A count of None stands for one worker per
-    GPU.
+    """Workers on this machine. ``count`` is the number of workers. If it is None, there is one worker per
+    GPU, or the number that :func:`bfsbench.cluster.launch.nannies` chooses for a machine without a GPU.
     """
 
     count: int | None = None

@@ -138,13 +138,13 @@ def visible_gpus() -> list[str]:
 def nannies(count: int | None, backend: str | None) -> list[dict[str, Any]]:
     """Return the arguments of Dask's Nanny for each worker on this machine.
 
-    ``count`` is the number of workers. Without a ``count``, the number is
+    ``count`` is the number of workers. If it is None, the number is
 
-    - the number of visible GPUs, if ``backend`` uses GPUs and at least one is visible; - 1, if ``backend`` is
-      None, because several host programs would compete for the cores; - otherwise the number of cores,
-      because workers run the emulator.
+    - the number of visible GPUs, if ``backend`` uses GPUs and at least one is visible
+    - 1, if ``backend`` is None, because several host programs would compete for the cores
+    - the number of cores in all other cases, because workers then run the emulator
 
-    Raises UsageError if there are more workers than GPUs.
+    Raises UsageError if GPUs are visible and ``count`` is greater than their number.
     """
     gpus = visible_gpus() if backend in ("auto", *GPU_BACKENDS) else []
     if gpus and count is not None and count > len(gpus):

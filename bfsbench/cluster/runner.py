@@ -285,7 +285,7 @@ ANSWER_LIMIT_S = 2.0
 
 @dataclass(frozen=True)
 class Ticket:
-    """A group of points that was given to a worker, with Dask's future of the task that runs them."""
+    """A group of points that was given to a worker, with Dask's future of the task that runs the group."""
 
     key: str
     group: Group
@@ -352,8 +352,8 @@ class Dispatch:
             future.add_done_callback(lambda _future, key=key: self._answered.put(key))
 
     def _settle(self, ticket: Ticket) -> Iterator[Measured]:
-        """Yield the outcomes of a finished task. If the worker could not run the task, give its points to
-        other workers."""
+        """Yield the outcomes of a finished task. If the worker could not run the task, give the task's points
+        to other workers."""
         try:
             answer = ask(self.client, lambda: self._answer(ticket.future))
         except TimeoutError:

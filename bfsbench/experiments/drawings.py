@@ -90,8 +90,8 @@ class Plot(Chart, frozen=True, kw_only=True, tag=""):
     that module."""
 
     def options(self) -> dict[str, Any]:
-        """Returns the keys that only this kind of drawing has, with their values. They become keyword
-        arguments of the function that draws it."""
+        """Returns the keys that only this kind of drawing has, with their values. The keys become keyword
+        arguments of the function that draws the picture."""
         keys = msgspec.structs.asdict(self)
         return {name: value for name, value in keys.items() if name not in ("title", "graphs", "series")}
 

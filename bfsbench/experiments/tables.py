@@ -54,7 +54,7 @@ def texts(outcome: Outcome) -> dict[str, str]:
 
 
 def heading(outcome: Outcome) -> Table:
-    """Returns a table of the graphs that the experiment names. Each line has the graph that was actually
+    """Returns a table of the graphs that the experiment names. Each line names the graph that was actually
     searched, which may be shrunk or a stand-in."""
     experiment = outcome.experiment
     notes = [f"{experiment.paper}, {experiment.figure}." if experiment.figure else f"{experiment.paper}."]

@@ -86,7 +86,7 @@ def routed(graph: Graph) -> Route:
 
 @dataclass(frozen=True)
 class Thread:
-    """A thread of a kernel launch that has work to do."""
+    """A thread, in a kernel launch, that has work to do."""
 
     index: int
     item: str

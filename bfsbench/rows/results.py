@@ -317,11 +317,11 @@ def _tables(folder: Path) -> list[Path]:
 def read_results(paths: Iterable[os.PathLike[str] | str], leave_out: Collection[str] = ()) -> pd.DataFrame:
     """Return the rows of several result files, or of all result files in folders, as one table.
 
-    Its columns are COLUMNS and the columns that families append, except the columns in ``leave_out``. The
-    last column is ``file``. Numeric columns are float64, with NaN for a missing value. All other columns are
-    text, with control characters escaped. Raises InputError if a file cannot be read, has wrong columns, or
-    is of another version of the format. Also raises InputError for an unknown family, for text or infinity in
-    a numeric column, for negative amounts, and for fractional counts.
+    The table's columns are COLUMNS and the columns that families append, except the columns in ``leave_out``.
+    The last column is ``file``. Numeric columns are float64, with NaN for a missing value. All other columns
+    are text, with control characters escaped. Raises InputError if a file cannot be read, has wrong columns,
+    or is of another version of the format. Also raises InputError for an unknown family, for text or infinity
+    in a numeric column, for negative amounts, and for fractional counts.
     """
     from bfsbench.rows.reading import read_tables
 
