@@ -541,9 +541,9 @@ def _occupancy(function: Function, block: int, shared: int, limits: Limits, regi
     """Returns how many blocks of a kernel can run on one multiprocessor at once. ``registers`` is the number
     of registers that a multiprocessor has.
 
-    PyCUDA does not wrap the driver's occupancy function. This calculation follows NVIDIA's documentation for
-    compute capability 5.0 and later. The register file has four equal parts. A warp gets registers from one
-    part, in units of 256.
+    PyCUDA does not wrap the driver's occupancy function. The number is therefore calculated here, according
+    to NVIDIA's documentation for compute capability 5.0 and later. The register file has four equal parts. A
+    warp gets registers from one part, in units of 256.
     """
     warps = -(-block // 32)
     used_registers = function.attribute(FunctionAttribute.NUM_REGS) * 32

@@ -184,9 +184,9 @@ class Session:
         """Measure points (configurations) that differ only in their sources, and return their result rows. In
         each round, one sample of each point is taken.
 
-        If a point fails, only its row is returned, which says why. ``begin`` is called with the index of each
-        point before work on this point begins. Raises KernelError if a kernel fails, because the device may
-        then be unusable.
+        If a point fails, only the row of this point is returned. It gives the reason. ``begin`` is called
+        with the index of each point before work on this point begins. Raises KernelError if a kernel fails,
+        because the device may then be unusable.
         """
         graph = self._graph_of(points[0])
         device = self.device.describe() if self.device else {}

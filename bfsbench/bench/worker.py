@@ -210,8 +210,8 @@ def source_rule(method: str) -> str:
 
 
 def _together(turns: Sequence[Measured], method: Method, undecided: bool) -> Measured:
-    """Combine the outcomes of one point (configuration) from all rounds into one outcome. Each given outcome
-    has one sample.
+    """Combine the outcomes of one point (configuration) from all rounds into one outcome. ``turns`` contains
+    one outcome per round, with one sample each.
 
     Most columns come from the fastest outcome. If the last outcome is a failure, its row is used instead. If
     ``undecided`` is true, the row gets a warning that starts with UNDECIDED.

@@ -102,12 +102,10 @@ compiler_options = gathered(
 def _program(
     words: Sequence[str], options: Sequence[str], arguments: Sequence[str], **flags: bool
 ) -> Program | None:
-    """Return the program whose source files are ``words``, or None if the words do not name a program.
-
-    The words name a program if the first word is a CUDA file and one of the files mentions ``main``. Raises
-    UsageError for a file that is missing or that is not a source file. ``options``, ``arguments`` and
-    ``flags`` are allowed for programs only. If any of them is given and the words do not name a program,
-    raises UsageError.
+    """Return the CUDA program whose source files are ``words``, or None if the words name anything else. They
+    name a program if the first word is a CUDA file and one of the files mentions ``main``. Raises UsageError
+    for a file that is missing or that is not a source file. ``options``, ``arguments`` and ``flags`` are
+    allowed for programs only. If any of them is given and the words do not name a program, raises UsageError.
     """
     if words and Path(words[0]).suffix == ".cu":
         for word in words:

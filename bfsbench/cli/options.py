@@ -149,7 +149,7 @@ def variants_option(text: str, **facts: Any) -> Declaration:
 
 
 def launch_options(grid: str, block: str, **facts: Any) -> Declaration:
-    """Return a decorator that adds the options ``--grid`` and ``--block``, with these help texts.
+    """Return a decorator that adds the options ``--grid`` and ``--block``, with the given help texts.
 
     A command gets the values of each option as a list of numbers, in which None stands for ``auto``. If the
     option is not given, and ``facts`` (the arguments for click) contain no default, the list is empty.

@@ -325,7 +325,7 @@ def job_options(jobs: Jobs) -> dict[str, Any]:
     """Return the keyword arguments for the class of dask_jobqueue that submits the jobs.
 
     The arguments are the keys of the TOML file ``jobs.settings``. Examples are ``queue``, ``walltime``, and
-    ``n_workers``, the number of jobs, by default 1. ``cores`` and ``memory`` are the size of each job. Extra
+    ``n_workers`` (the number of jobs, by default 1). ``cores`` and ``memory`` are the size of each job. Extra
     directives are given as ``job_extra_directives = ["--gres=gpu:1"]``. Missing keys are taken from the Dask
     configuration. If the Dask configuration has no ``memory`` either, no memory is requested. Each job runs
     one worker with one thread. Raises InputError if the TOML file cannot be read or has the key

@@ -1,8 +1,9 @@
 """Define the functions that Dask calls on a worker. Dask calls one function at a time.
 
 Each Dask worker keeps one :class:`bfsbench.bench.worker.Worker` between tasks, until a sweep uses another
-backend. It also keeps the description of the graph in use. Tasks contain only the names of graphs, and the
-process that uses the device reads the arrays. A separate task collects the properties of workers.
+backend. The Dask worker also keeps the description of the graph in use. Tasks contain only the names of
+graphs, and the process that uses the device reads the arrays. A separate task collects the properties of
+workers.
 """
 
 import multiprocessing

@@ -65,8 +65,9 @@ def without_idle_blocks(assembly: str) -> str:
 
 
 def with_calls_in_empty_loops(assembly: str) -> str:
-    """Returns the assembly code with a call of the runtime in each loop that consists only of a jump to
-    itself. g++ inserts no call there, so a thread in the loop would never end, and no other thread could run.
+    """Inserts a call of the runtime into each loop of the assembly code that consists only of a jump to
+    itself. Returns the new code. g++ inserts no call there, so a thread in the loop would never end, and no
+    other thread could run.
 
     No value is live in such a loop, so the call may change all registers. Assembly code of processors other
     than x86-64 is returned unchanged.

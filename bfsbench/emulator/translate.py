@@ -121,9 +121,9 @@ def divide_loops(source: SourceText, with_loops: set[str]) -> Iterator[Edit]:
 
 
 def _divided(head: list[str], constant: set[str], parts: int, bits: str) -> tuple[str, str] | None:
-    """Returns C++ code that replaces the head of a loop, and code that follows its body. Together they run
-    the loop as ``parts`` loops. Returns None if nvcc does not unroll the loop, because its step is not 1 or
-    its bound may change.
+    """Returns C++ code that replaces the head of a loop, and code that follows the loop's body. Together, the
+    two pieces of code run the loop as ``parts`` loops. Returns None if nvcc does not unroll the loop, because
+    its step is not 1 or its bound may change.
 
     ``head`` contains the three parts of the loop's head, and ``constant`` contains the names of constant
     arrays. A bound may be an element of a constant array. The generated code then reads it once. The step may

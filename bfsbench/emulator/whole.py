@@ -6,8 +6,8 @@ stay unchanged. In all other code:
 
 - ``kernel<<<grid, block, shared, stream>>>(arguments)`` becomes a launch configuration and a call of the
   kernel.
-- A kernel's function begins with a new statement. If a launch configuration is pending, the statement
-  launches the kernel and returns (include/emu/program.h).
+- A kernel's function gets a new first statement. If a launch configuration is pending, the statement launches
+  the kernel and returns (include/emu/program.h).
 - ``texture<T> name``, a texture reference, gets the emulator's type.
 - Shared variables and inline PTX are rewritten as in kernel files. In counting builds, loops are rewritten
   too.

@@ -203,8 +203,8 @@ by at most this factor."""
 
 def unlike(full_name: str, num_vertices: int) -> str:
     """Returns the reason why rows of a stand-in do not count in verdicts. A stand-in is a similar graph that
-    replaces a missing one. Its rows do not count if its kind (such as ``road``) or its size differs from the
-    missing graph's.
+    replaces a missing one. The rows of a stand-in do not count if its kind (such as ``road``) or its size
+    differs from that of the missing graph.
 
     Returns "" if the rows count, and for a graph that is not a stand-in.
     """
@@ -250,8 +250,8 @@ def read_outcome(
     """Returns the rows of result files, and of the level profiles beside them, that belong to the experiment.
 
     Rows of other graphs and other variants are left out. If the experiment sets ``all_rows``, further rows
-    come from the other result files in ``folder`` and its subfolders. A further row is included only if its
-    graph, source and device occur together in a row of ``files``. Raises InputError if a file cannot be read.
+    come from the other result files in ``folder`` and its subfolders. A further row is included only if
+    ``files`` have a row with the same graph, source and device. Raises InputError if a file cannot be read.
     """
     rows, levels = read_results(files), read_levels(files)
     ours = {name for name in set(rows["graph"]) if use_of(experiment, name) is not None}
@@ -304,10 +304,10 @@ def _needs_known(experiment: Experiment) -> bool:
 
 
 def _same_points(rows: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows in ``known`` whose graph, source and device also occur together in ``rows``.
-
-    Result files may name one graph differently, so graphs are matched by checksum. In the returned rows, a
-    graph has its name from ``rows``. Rows of emulated kernels and rows taken with cold caches are left out.
+    """Returns the rows in ``known`` whose combination of graph, source and device also occurs in ``rows``.
+    Result files may use different names for one graph, so graphs are matched by checksum. In the returned
+    rows, a graph has its name from ``rows``. Rows of emulated kernels and rows taken with cold caches are
+    left out.
     """
     usual = (known["backend"] != "cpu") & ~known["method"].str.contains(r"\bcold\b")
     rows, known = with_device(rows), with_device(known[usual])

@@ -119,13 +119,16 @@ def counters_beside(outcome: Outcome, printed: Printed) -> Table:
 
 
 def ours_for(outcome: Outcome, graph: str, column: str, unit: float = 1.0) -> tuple[float | None, str]:
-    """Returns our number for one graph and one column of a paper's table, with the configuration that gave
-    the number.
+    """Returns our number for one graph and one column of a paper's table, and the configuration that gave the
+    number.
 
-    The name of the column determines the kind of number. The name of a series stands for its best time in ms,
-    multiplied by ``unit``. ``cpu_queue / luo`` stands for the ratio of the times of two series.
-    ``virtual_warp W_SZ`` stands for the value of a knob at the best time. The number is None if nothing was
-    measured.
+    The name of the column determines which number is returned:
+
+    - The name of a series stands for the best time of the series in ms, multiplied by ``unit``.
+    - ``cpu_queue / luo`` stands for the ratio of the times of two series.
+    - ``virtual_warp W_SZ`` stands for the value of a knob at the best time.
+
+    The number is None if nothing was measured.
     """
     if " / " in column:
         slow, fast = (ours_for(outcome, graph, part)[0] for part in column.split(" / "))

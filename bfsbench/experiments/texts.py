@@ -503,8 +503,8 @@ def command_of(file: Path) -> str:
     """Returns Markdown with the command that wrote a result file, or "" if the command is unknown.
 
     If there is a record beside the file (``*.runs.jsonl``), its last command is returned. Otherwise the
-    command is looked up in ``commands.csv`` in the file's folder. The column ``points`` of that file is
-    ``all``, or says in sentences which rows the command wrote.
+    command is looked up in ``commands.csv`` in the file's folder. The column ``points`` of ``commands.csv``
+    is ``all``, or says in sentences which rows the command wrote.
     """
     if runs := read_runs(file):
         command, points = runs[-1]["command"], "all"
@@ -546,11 +546,10 @@ def _present_code(folder: Path) -> Callable[[str, str, str], set[str]]:
 def _with_origins(
     parts: Iterable[str], read: Read, reasons: list[str], present_code: Callable[[str, str, str], set[str]]
 ) -> str:
-    """Returns the text of a filled template, with the origin of its rows below each table.
-
-    A line names the files, commits and days of the table's rows. It also names searches whose code has
-    changed since then. If an earlier table shows a search of this table with values from other result files,
-    the line says so. The commands that wrote the files follow, each only once in a text.
+    """Returns the text of a filled template, with the origin of the shown rows below each table. A line names
+    the files, commits and days of these rows, and the searches whose code has changed since then. The line
+    also says if an earlier table shows a search of this table with values from other result files. The
+    commands that wrote the files follow the line, each only once in a text.
 
     ``parts`` are the pieces of the text, in order. The pieces are made one by one. All rows that the template
     reads while a table is made belong to this table. If the rows of a search come from different versions of

@@ -1,9 +1,9 @@
 """Follows searches of small graphs in detail: thread by thread for the kernels of the book PMPP (*Programming
 Massively Parallel Processors*), and along a route through a maze.
 
-The emulator runs threads one after the other. If several threads can give a vertex its level, the first
-thread that runs gives it. On a GPU another thread may be first, but it gives the vertex the same level. The
-route through a maze is a path of a breadth-first tree, followed back from the last cell.
+The emulator runs threads one after the other. If several threads can set the level of a vertex, the first
+thread that runs sets it. On a GPU, another thread may be first, but it sets the same level. The route through
+a maze is a path of a breadth-first tree, followed back from the last cell.
 
 ``trace_tables`` makes tables of the book's example graph. They show its matrix, three formats, the levels
 from each root, the work of threads and blocks, and the launched grids.

@@ -1,7 +1,7 @@
 """Finds compilers, builds native libraries, and keeps the libraries in a cache.
 
 Each ``.cpp`` file in the folder ``native`` becomes one library. The file name of a library in the cache
-contains a hash of the library file, which shows if the file is damaged. The C++ compiler is ``$CXX``, or
+contains a hash of the library file, so that a damaged file is recognised. The C++ compiler is ``$CXX``, or
 ``g++``, ``clang++`` or ``c++`` from the PATH. A machine without any of them can use the compiler in the PyPI
 package ``ziglang`` (extra ``compiler``).
 """

@@ -64,7 +64,7 @@ _MOST_THREADS = 70_000
 
 
 def count(point: Point, graph: Graph, seed: int = 0, variant: type[Variant] | None = None) -> Counters:
-    """Runs one point on the emulator. Returns its counters.
+    """Runs one point (configuration) on the emulator. Returns the counters of the run.
 
     ``variant`` is the class of the point's variant. By default, the class is looked up by the variant's name.
     ``seed`` chooses the order of threads. Equal seeds give equal counts. Raises UsageError for a program
