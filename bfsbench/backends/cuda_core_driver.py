@@ -121,8 +121,8 @@ def _compiled(
 
 
 def _cuda_headers() -> list[str]:
-    """Returns the folders of NVIDIA's headers: the headers of the CUDA runtime, and the C++ library that they
-    include."""
+    """Returns the folders of NVIDIA's headers: the headers of the CUDA runtime, and the headers of the C++
+    library that the runtime's headers include."""
     folders = [find_nvidia_header_directory(name) for name in ("cudart", "cccl")]
     if None in folders:
         fix = pip_install("nvidia-cuda-runtime", "nvidia-cuda-cccl")

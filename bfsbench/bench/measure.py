@@ -75,8 +75,8 @@ def noise(samples: Sequence[float]) -> float:
 def interval(samples: Sequence[float]) -> tuple[float, float]:
     """Return the 95 % confidence interval of the median.
 
-    Its ends are two of the sorted samples, so no distribution is assumed. For fewer than FEWEST_FOR_NOISE
-    samples the interval is unbounded.
+    The ends of the interval are two of the sorted samples, so no distribution is assumed. For fewer than
+    FEWEST_FOR_NOISE samples the interval is unbounded.
     """
     outside = _outside(len(samples))
     ordered = sorted(samples)

@@ -280,8 +280,8 @@ def knob_settings(
 
 
 def blocks_of(variant: type[Variant], axes: Axes) -> list[int]:
-    """Return the block sizes, in threads, to run a variant with. A block of None in ``axes`` stands for the
-    variant's default block.
+    """Return the block sizes, in threads, with which to run a variant. A block of None in ``axes`` stands for
+    the variant's default block.
     """
     return [variant.usual_block if block is None else block for block in axes.blocks]
 
@@ -289,7 +289,7 @@ def blocks_of(variant: type[Variant], axes: Axes) -> list[int]:
 def launches(
     variant: type[Variant], knobs: Mapping[str, KnobValue], axes: Axes
 ) -> list[tuple[int | None, int | None]]:
-    """Return the pairs of grid and block to run a variant with.
+    """Return the pairs of grid and block with which to run a variant.
 
     Grid and block are None for a variant that launches no kernels. If the variant's knobs determine its
     block, there is one pair with this block.

@@ -324,9 +324,8 @@ def tune(
 
 
 def best(took: Took) -> tuple[Configuration, float] | None:
-    """Return the fastest configuration and its time in ms, or None if all failed.
-
-    If several configurations are equally fast, the first is returned.
+    """Return the fastest configuration and its time in ms, or None if all configurations failed. If several
+    configurations are equally fast, the first is returned.
     """
     times = [(configuration, value) for configuration, value in took.items() if value is not None]
     return min(times, key=lambda pair: pair[1], default=None)

@@ -167,8 +167,8 @@ def _graph_in_turns(
 
 
 def _by_source(turns: Mapping[Point, Sequence[Measured]]) -> list[dict[Point, list[float]]]:
-    """Return one dictionary for each source. It maps the source's points (configurations) to their times in
-    ms. Points that failed are left out.
+    """Return one dictionary for each source. The dictionary maps the source's points (configurations) to
+    their times in ms. Points that failed are left out.
     """
     times: dict[int | None, dict[Point, list[float]]] = {}
     for point, taken in turns.items():

@@ -182,7 +182,8 @@ class FetchDisplay(Display):
         self.bars.update(self._tasks[name], completed=done, total=total)
 
     def note(self, name: str, text: str) -> None:
-        """Called with the description of a problem that does not stop the stage."""
+        """Called with a message about a problem that does not stop the current stage of the work on a
+        graph."""
         self.print(f"{name}: {text}", style="yellow")
 
     def finish(self, name: str, outcome: str, failed: bool) -> None:

@@ -227,10 +227,11 @@ def _draw(
     style: str,
     layout: dict[str, Any],
 ) -> tuple[list[Path], bool]:
-    """Write pictures of these kinds. Returns the paths of the pictures, and whether any kind in ``kinds`` has
-    no picture. ``layout`` has the arguments ``width`` and ``titled`` of :func:`bfsbench.reports.plots.draw`.
+    """Write pictures of the given ``kinds``. Returns the paths of the pictures, and whether any of the kinds
+    has no picture. ``layout`` has the arguments ``width`` and ``titled`` of
+    :func:`bfsbench.reports.plots.draw`.
 
-    Without kinds, writes all pictures that the rows have data for.
+    If no kinds are given, writes all pictures for which the rows have data.
     """
     from bfsbench.cli.progress import PicturesDisplay
 

@@ -126,7 +126,7 @@ def new_entry(name: str, kind: str, device: str, parent: Path | None) -> None:
 def build_entry(name: str, source: Path | None) -> None:
     """Get the source of an entry at its commit, apply the declared changes, build it, and record the build.
 
-    Git is needed if the source is in a repository. DIR is not changed.
+    Git is needed if the source is in a repository. The folder DIR, given by --source, is not changed.
     """
     record = build(_found(name).entry, source, lambda line: click.echo(line, err=True))
     click.echo(f"built {name}: {record}")

@@ -57,7 +57,7 @@ class ClusterError(BfsbenchError):
 def ask(client: Client, question: Callable[[], T]) -> T:
     """Call ``question``, a function that needs the scheduler, and return its result.
 
-    Raises ClusterError if the scheduler is lost. Raises TimeoutError if the function raises it.
+    Raises ClusterError if the scheduler is lost. A TimeoutError of the function is passed on.
     """
     try:
         if client.status == "running":
@@ -165,7 +165,7 @@ class Members:
         """Ask new workers for their descriptions, and admit the workers that can take part in the sweep.
 
         Returns one message for each worker that differs too much from the present workers. A worker that
-        cannot work at all is reported to the user instead.
+        cannot work at all is left out, and the user is told why.
         """
         self._left_out = {key: reason for key, reason in self._left_out.items() if key in addresses}
         for address in addresses - set(self.present) - set(self._asked) - set(self._left_out):
@@ -491,7 +491,7 @@ class Cluster:
     def _dashboard(self) -> str:
         """Return the address of Dask's dashboard.
 
-        A scheduler that this process started serves it on 127.0.0.1 only.
+        A scheduler that this process started serves the dashboard on 127.0.0.1 only.
         """
         assert self.client is not None
         link = self.client.dashboard_link or "none"

@@ -555,8 +555,9 @@ class Emulator:
             self.runtime.emu_set_written(self.machine, words.ctypes.data, words.nbytes)
 
     def _read(self, what: str, kind: Any) -> list[Any]:
-        """Returns the list called ``what`` of the C++ runtime, such as ``records``. ``kind`` is the ctypes
-        type of an element. Structs in the list refer to the runtime's memory, so they are not copied."""
+        """Returns one of the lists that the C++ runtime keeps. ``what`` is the name of the list, such as
+        ``records``. ``kind`` is the ctypes type of an element. Structs in the list refer to the runtime's
+        memory, so they are not copied."""
         self.refuse_if_closed()
         first = ctypes.POINTER(kind)()
         number = getattr(self.runtime, f"emu_{what}")(self.machine, ctypes.byref(first))

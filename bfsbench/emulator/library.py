@@ -192,8 +192,8 @@ arguments, and the names of the functions. In C++ the names begin with ``emu_``.
 
 
 def build_runtime(*, portable_fibers: bool = False) -> Path:
-    """Compile the C++ runtime of the emulator, unless it is in the cache. Returns the path of the library.
-    ``portable_fibers`` selects the context switch of POSIX."""
+    """Compile the C++ runtime of the emulator, unless it is in the cache. Returns the path of the library. If
+    ``portable_fibers`` is true, the runtime uses POSIX functions to switch between fibers."""
     sources = sorted(_RUNTIME.glob("*.cpp"))
     flags = [*_COMMON_FLAGS, "-fno-semantic-interposition", "-DEMU_RUNTIME"]
     if portable_fibers:

@@ -1,5 +1,5 @@
-"""Implements the command ``bfsbench nvcc``, which compiles and links CUDA programs for the CPU. It takes
-nvcc's options.
+"""Implements the command ``bfsbench nvcc``, which compiles and links CUDA programs for the CPU. The command
+takes nvcc's options.
 
 NVIDIA's C++ headers (thrust, cuda/std) are compiled as host code.
 """
@@ -104,8 +104,8 @@ def _wrap(headers: Path, wrappers: Path) -> None:
     """Write a wrapper for each of NVIDIA's headers in a folder.
 
     The compiler is not nvcc, so the wrapper undefines the macros that mark nvcc, includes the header, and
-    restores the macros. If a program itself includes a thrust header, its wrapper also includes the headers
-    in ``_USUAL``.
+    restores the macros. If a program itself includes a thrust header, the wrapper of this header also
+    includes the headers in ``_USUAL``.
     """
     wrappers.mkdir(parents=True, exist_ok=True)
     for header in headers.iterdir():

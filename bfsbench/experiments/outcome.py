@@ -221,9 +221,9 @@ def unlike(full_name: str, num_vertices: int) -> str:
 
 
 def use_of(experiment: Experiment, full_name: str) -> GraphUse | None:
-    """Returns the experiment's graph to which rows with the graph name ``full_name`` belong. If the name
-    belongs to a stand-in, returns the graph that the stand-in replaces. Returns None if the experiment has no
-    such graph."""
+    """Returns the experiment's graph whose rows have the graph name ``full_name``. If this is the name of a
+    stand-in, returns the graph that the stand-in replaces. Returns None if the experiment has no such
+    graph."""
     name, _, direction = full_name.rpartition(":")
     plain, marks = split_marks(name)
     for use in experiment.graphs:

@@ -216,10 +216,9 @@ def pictures(outcome: Outcome) -> Iterator[Picture]:
 
 
 def write_pictures(outcome: Outcome, folder: Path) -> list[Path]:
-    """Writes all pictures of an experiment as PNG and SVG files. Their names begin with the experiment's
-    name. Returns the paths of the files.
-
-    Raises UsageError if a file cannot be written, or matplotlib is missing.
+    """Writes all pictures of an experiment as PNG and SVG files. The file names begin with the experiment's
+    name. Returns the paths of the files. Raises UsageError if a file cannot be written, or if matplotlib is
+    missing.
     """
     made: dict[str, Picture] = {}
     with one_page():

@@ -153,7 +153,7 @@ class Rows:
 
     def _some(self, frame: pd.DataFrame, what: str) -> Rows:
         """Returns a Rows object with the rows in ``frame``, which are a part of this object's rows. ``what``
-        describes them in error messages."""
+        describes these rows in error messages."""
         return Rows(frame, what, self._read, emulated=self._emulated)
 
     def required(self) -> Rows:
@@ -250,8 +250,8 @@ class Rows:
 
     @property
     def equal(self) -> Rows:
-        """The rows, cut so that all rows of a graph have the same number of repeats. If a row has more
-        repeats, its last repeats are dropped.
+        """The rows, with equally many repeats in all rows of a graph. If a row has more repeats than another,
+        its last repeats are dropped.
         """
         return self._some(equal_repeats(self._frame), self.what)
 
@@ -378,8 +378,8 @@ def claims(folder: Path, name: str, *files: str) -> dict[str, int]:
     """Returns how many of an experiment's claims are reproduced, undecided and not reproduced in these result
     files.
 
-    If the experiment sets ``all_rows``, or claims something about a CPU program, rows of the other result
-    files in ``folder`` count as well.
+    If the experiment sets ``all_rows``, or has a claim about a CPU program, rows of the other result files in
+    ``folder`` count as well.
     """
     outcome = read_outcome(find(name), [_below(folder, file) for file in files], {}, folder)
     verdicts = [verdict_of(found) for _, found in findings_by_claim(outcome)]

@@ -185,8 +185,8 @@ def _prepared(device: CpuDevice, graph: Graph, name: str, block: int) -> KernelV
 
 
 def _launches(device: CpuDevice, search: KernelVariant, source: int) -> list[dict[int, list[Access]]]:
-    """Runs a search. Returns one dictionary per launch. Its keys are the indices of blocks, and its values
-    are the memory accesses of each block."""
+    """Runs a search. Returns one dictionary per launch. The keys of the dictionary are the indices of blocks,
+    and the values are the memory accesses of each block."""
     search.reset(source)
     with device.traced() as accesses:
         search.traverse(source)

@@ -91,8 +91,8 @@ def commit() -> str:
 
 @cache
 def host_columns() -> dict[str, str]:
-    """Return the columns that describe the machine, the software and the commit. They are equal in every row
-    of this process."""
+    """Return the columns that describe the machine, the software and the commit. These columns have equal
+    values in all rows that this process makes."""
     return {
         "host": platform.node(),
         "host_cpu": f"{cpu_model()} ({usable_cores()} cores)",

@@ -80,8 +80,8 @@ def interruptible(work: Callable[[], _T]) -> _T:
 
 @contextmanager
 def interruptible_pool(threads: int) -> Iterator[ThreadPoolExecutor]:
-    """Yield a pool of threads. At its end, the ``with`` block waits for the threads. After an interrupt, it
-    ends without waiting for them."""
+    """Yield a pool of threads. At its end, the ``with`` block waits for the threads, unless an interrupt
+    ended it."""
     pool = ThreadPoolExecutor(threads)
     try:
         yield pool

@@ -76,8 +76,8 @@ def _cgroup_room() -> Iterator[int]:
 
 
 def _number(path: Path) -> int | None:
-    """Returns the number with which a file begins. Returns None if there is no file, or if it does not begin
-    with a number. For example, a memory limit may be ``max``."""
+    """Returns the number at the beginning of a file. Returns None if the file does not exist, or if it begins
+    with something else, as a memory limit of ``max`` does."""
     words = _text(path).split(None, 1)
     return int(words[0]) if words and words[0].isdigit() else None
 

@@ -7,8 +7,8 @@ PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def _shipped(name: str) -> Path:
-    """Returns the path of a file or folder that comes with the package. In a source tree, it lies at the top.
-    In an installed package, it lies inside the package's folder."""
+    """Returns the path of a file or folder that comes with the package. In a source tree, it is in the top
+    folder. In an installed package, it is in the package's folder."""
     installed = PACKAGE / name
     return installed if installed.exists() else PACKAGE.parent / name
 

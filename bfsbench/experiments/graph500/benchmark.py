@@ -340,7 +340,7 @@ class Benchmark:
         """Returns the row of one search.
 
         ``prepare_ms`` is the construction time. ``mteps_graph500`` is the rate in millions of edges per
-        second. It counts the listed edges whose two ends are both in the tree.
+        second. The rate counts the listed edges whose two ends are both in the tree.
         """
         times = {k: v for k, v in sample_columns([milliseconds], [0]).items() if not k.startswith("wall")}
         return {

@@ -466,7 +466,7 @@ def _totals(counted: Counted) -> dict[str, float]:
 
 def write_page(path: Path, counted: Sequence[Counted], device: Ceilings) -> None:
     """Writes an HTML page with the listings of a program, or of searches on one graph. Raises UsageError if
-    it cannot be written."""
+    the page cannot be written."""
     levels = sorted({level for of in counted for level in _levels(of)})
     searches = [_search(of, device) for of in counted]
     first = counted[0]

@@ -57,8 +57,8 @@ def atomics(accesses: Iterable[Access], graph: Collection[int], levels: int) -> 
 def sectors(accesses: Iterable[Access], graph: Collection[int], levels: int) -> int:
     """Returns the number of memory sectors of the graph's arrays that warps read.
 
-    A warp may execute a source line several times. Its k-th load at a line consists of the k-th reads of all
-    lanes at this line. A load fetches each sector once.
+    A warp may execute a source line several times. The k-th load of a warp at a line consists of the k-th
+    reads of all lanes at this line. A load fetches each sector once.
     """
     turns: Counter[tuple[object, ...]] = Counter()
     fetched = set()
@@ -146,10 +146,9 @@ def _checked(exercise: Exercise, variant: type[KernelVariant], begin: Callable[[
 
 
 def _too_much(exercise: Exercise, variant: type[KernelVariant]) -> Iterator[str]:
-    """Yields a text for each cost that is too high in a search of the last graph from vertex 0.
-
-    Work that one thread does alone is limited in every exercise. Otherwise a serial kernel, which cannot
-    race, would pass.
+    """Yields a text for each cost that is too high in a search of the exercise's last graph from vertex 0.
+    The work of a single thread is limited in every exercise. Otherwise a serial kernel, which cannot race,
+    would pass.
     """
     limits = {"longest": int(load(exercise.graphs[-1]).num_edges * MOST_OF_A_THREAD)}
     if exercise.cost:
