@@ -184,8 +184,8 @@ class Session:
         """Measure points (configurations) that differ only in their sources, and return their result rows. In
         each round, one sample of each point is taken.
 
-        If a point fails, only the row of this point is returned. It gives the reason. ``begin`` is called
-        with the index of each point before work on this point begins. Raises KernelError if a kernel fails,
+        If a point fails, only the row of this point is returned, with the reason. ``begin`` is called with
+        the index of each point before work on this point begins. Raises KernelError if a kernel fails,
         because the device may then be unusable.
         """
         graph = self._graph_of(points[0])

@@ -179,8 +179,8 @@ def _by_source(turns: Mapping[Point, Sequence[Measured]]) -> list[dict[Point, li
 
 
 def _undecided(turns: Mapping[Point, Sequence[Measured]]) -> Iterator[Point]:
-    """For each source, yield the points (configurations) that may be the fastest. If only one point of a
-    source may be the fastest, none of this source is yielded."""
+    """For each source, yield the points (configurations) that may be the fastest. If a source has only one
+    such point, this point is not yielded."""
     for together in _by_source(turns):
         places = contenders([*together.values()])
         if len(places) > 1:

@@ -24,7 +24,7 @@ from bfsbench.variants import add_folder, all_variants, find, look
 @format_option()
 @click.pass_context
 def list_command(context: click.Context, what: str | None, style: str) -> None:
-    """Show the list with this name. Without a name, show variants and datasets in brief.
+    """Show the list with the given name. Without a name, show variants and datasets in brief.
 
     If a variant of your own cannot be loaded, a line on stderr gives its name and the reason, and the exit
     code is 1.

@@ -45,8 +45,8 @@ LONGEST_S = 600.0
 @dataclass
 class Wait:
     """Prints messages about a long wait. ``what`` says what the program waits for. ``tell`` is called with
-    the first message after FIRST_S seconds. The next message follows when the waiting time has doubled, but
-    at most LONGEST_S seconds after the previous message.
+    the first message after FIRST_S seconds. The next message follows when the waiting time has doubled, or
+    LONGEST_S seconds after the previous message, whichever is earlier.
     """
 
     what: str
@@ -70,8 +70,8 @@ class Wait:
 
     @contextmanager
     def beside(self) -> Iterator[None]:
-        """Return a context manager that prints messages about the wait while its ``with`` block runs. It does
-        not end the wait: the code in the ``with`` block must limit it.
+        """Return a context manager that prints messages about the wait while its ``with`` block runs. The
+        context manager does not limit the wait. The code in the ``with`` block must do this.
         """
         done = threading.Event()
 

@@ -94,8 +94,8 @@ class Outcome:
 
     @cached_property
     def series(self) -> list[Series]:
-        """All series of the experiment. If the experiment measures programs of other authors, each of them
-        for which there are rows is a separate series."""
+        """All series of the experiment. If the experiment measures programs of other authors, each program
+        that has rows is a separate series."""
         found = every_series(self.experiment)
         if _has_entries(self.experiment):
             have = {series.variant for series in found}
@@ -104,7 +104,7 @@ class Outcome:
 
     @cached_property
     def programs(self) -> list[str]:
-        """The names of the programs of other authors for which there are rows."""
+        """The names of those programs of other authors that have rows."""
         return [*dict.fromkeys(self.rows.loc[self.rows["program"] != "", "variant"])]
 
     def num_settings(self, series: Series, graph: str) -> int:
@@ -251,7 +251,8 @@ def read_outcome(
 
     Rows of other graphs and other variants are left out. If the experiment sets ``all_rows``, further rows
     come from the other result files in ``folder`` and its subfolders. A further row is included only if
-    ``files`` have a row with the same graph, source and device. Raises InputError if a file cannot be read.
+    ``files`` contain a row with the same graph, source and device. Raises InputError if a file cannot be
+    read.
     """
     rows, levels = read_results(files), read_levels(files)
     ours = {name for name in set(rows["graph"]) if use_of(experiment, name) is not None}

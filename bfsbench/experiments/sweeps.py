@@ -71,8 +71,8 @@ def choose(
 
 
 def require_all(missing: list[str], stand_ins: bool) -> None:
-    """Raises UsageError if the list ``missing`` is not empty. The message has the command that fetches the
-    graphs in it."""
+    """Raises UsageError if the list ``missing`` contains graphs. The message contains the command that
+    fetches these graphs."""
     if not missing:
         return
     which = f"{len(missing)} graphs are" if len(missing) > 1 else "a graph is"

@@ -250,8 +250,8 @@ class Rows:
 
     @property
     def equal(self) -> Rows:
-        """The rows, with equally many repeats in all rows of a graph. If a row has more repeats than another,
-        its last repeats are dropped.
+        """The rows, with the same number of repeats in all rows of a graph. The last repeats of rows with
+        more repeats are dropped.
         """
         return self._some(equal_repeats(self._frame), self.what)
 

@@ -86,7 +86,7 @@ def routed(graph: Graph) -> Route:
 
 @dataclass(frozen=True)
 class Thread:
-    """A thread, in a kernel launch, that has work to do."""
+    """A thread that has work to do in a kernel launch."""
 
     index: int
     item: str

@@ -29,8 +29,8 @@ COLUMNS = (
 def check_output(path: Path) -> Path:
     """Check that a file of ceilings can be made at ``path``, and return ``path``.
 
-    Raises UsageError if the file exists, or if its name does not end in CEILINGS_SUFFIX. Otherwise, reports
-    would mistake the file for a result file.
+    Raises UsageError if the file exists, or if its name does not end in CEILINGS_SUFFIX. Reports would
+    mistake a file with another suffix for a result file.
     """
     if not path.name.endswith(CEILINGS_SUFFIX):
         raise UsageError(f"--out {path}: a file of ceilings needs a name that ends in '{CEILINGS_SUFFIX}'")

@@ -112,7 +112,7 @@ def base_row(point: Point, graph: Graph, device: Mapping[str, str]) -> dict[str,
     """Return the columns of a result row that are known before a point (configuration) is run: its identity,
     its graph, the machine and the time.
 
-    ``device`` contains the columns that describe the device. They are left out for host programs.
+    ``device`` contains the columns that describe the device. These columns are left out for host programs.
     """
     name = ""
     if graph.names is not None and point.source is not None:

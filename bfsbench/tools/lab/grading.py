@@ -235,8 +235,8 @@ def variant_of(exercise: Exercise, kernel: Path) -> type[KernelVariant]:
 
 
 def _faults(report: Report, exercise: Exercise) -> dict[str, int]:
-    """Returns a dictionary that maps each kind of fault in a report to the number of runs in which the fault
-    occurred, sorted by kind. If a report has several faults of one kind, the number is that of the most
+    """Returns a dictionary, sorted by key, that maps each kind of fault in a report to the number of runs in
+    which the fault occurred. If a report has several faults of one kind, the number is that of the most
     frequent fault.
 
     A benign race that a comment declares is left out if the exercise allows it.
