@@ -403,10 +403,10 @@ class Tuning:
         be shown before it starts.
 
         The search strategy is run without measuring, on the rows that ``known`` returns, until it asks for
-        points without rows. If the rows have given it the time of a configuration, only these points are
-        returned: what it asks for later depends on their times. Otherwise, the first points of the space are
-        returned, at most ``self.points``. One more point is then added for each source from which only the
-        fastest configuration is measured.
+        points without rows. If the rows have given the strategy the time of a configuration, only these
+        points are returned, because its later points depend on their times. Otherwise, the first points of
+        the space are returned, at most ``self.points``. One more point is then added for each source from
+        which only the fastest configuration is measured.
         """
         graph = setting.graphs.get(self.graph.locator)
         sources = self.sources.stand_ins() if graph is None else self.sources.choose(graph)

@@ -1,7 +1,7 @@
 """Chooses the graphs and the runs that an experiment measures, and estimates their time from earlier rows.
 
 ``choose`` picks the graphs: the paper's own graphs, shrunk graphs, or similar graphs (stand-ins). The names
-of shrunk graphs and of stand-ins have marks (see :mod:`bfsbench.graphs.marks`). ``works_of`` turns the
+of shrunk graphs and of stand-ins contain marks (see :mod:`bfsbench.graphs.marks`). ``works_of`` turns the
 experiment's sweeps into lists of runs on these graphs.
 """
 

@@ -152,7 +152,7 @@ class Rows:
         return cast("Rows", self._kept[known])
 
     def _some(self, frame: pd.DataFrame, what: str) -> Rows:
-        """Returns a Rows object with the rows in ``frame``, which are a part of this object's rows. ``what``
+        """Returns a Rows object with the rows in ``frame``, which are some of this object's rows. ``what``
         describes these rows in error messages."""
         return Rows(frame, what, self._read, emulated=self._emulated)
 
