@@ -22,7 +22,7 @@
 //   `when.small`, and TINY_PARTS is `when.tiny`. The regime changes along an arrow if its condition holds:
 //
 //   1  Five levels in a row had at most TINY_PARTS parts. The first level of RUN_LEVELS counts as two.
-//   2  CLUSTER has expanded, or BLOCK has found, more than SMALL_PARTS parts. Or CLUSTER is likely to find more
+//   2  CLUSTER has just expanded, or BLOCK has found, more than SMALL_PARTS parts. Or CLUSTER is likely to find more
 //      than 4 * SMALL_PARTS, a queue is full, or 2^20 levels have run. If 5 holds too, PULL follows, else PUSH.
 //   3  BLOCK has found more than TINY_PARTS parts.
 //   4  The frontier has at most E edges, its edges / 4 + queue entries are at most SMALL_PARTS, and it grows slowly.
@@ -43,38 +43,41 @@
 //       step = decide(sums of all blocks): equal sums, so each block decides alike     course.cuh
 //   until step is END, in which all blocks clear the bitmaps for the next search       end_search()
 //
-// Claim: PUSH, LIST, RUN_LEVELS and PULL_RESTS claim a vertex by an atomic OR on its bit in the bitmap of
-//   reached vertices. The claim succeeds if the bit was clear. A lane may claim for neighbouring lanes, and
-//   then the earliest lane that wants the vertex wins it. PULL needs no claim, because only one lane stores a
-//   vertex's level.
-// Level: the winning lane stores it in CLUSTER, BLOCK and LIST, and in PUSH if the block's list is full.
-//   Otherwise a thread of the block stores it in PUSH. QUEUE stores it again. In PULL, the lane that has the
-//   vertex stores it, or lane 0 of the warp that reads a long row. In PULL_RESTS, lane 0 of the winning warp
-//   stores it. No block reads levels, so a claim and its level need no order. Blocks read bits and parts of
-//   other blocks after a barrier, which releases on arrival and acquires on leaving.
-// Benign races: before a claim, a pushing thread looks up the bit by a weak load. A lookup is at most as old
-//   as the last barrier. A set bit is always right. If a lookup misses a bit, the claim decides. Warps also
-//   race on `limit.passed`: a warp that misses the new value queues rows that no step reads. `limit.told` is
-//   only a hint. All other simultaneous accesses are atomic or relaxed.
-// Queues hold parts instead of vertices. The thread that reaches a vertex reads the offsets of its row, so
-//   the next level begins with column indices. A hub's row becomes many parts, so no thread waits for it.
-// A row of 100,000 arcs: RUN_LEVELS spills it. In PUSH, one warp cuts it into 3,125 or 3,126 parts, and all
-//   blocks expand them in the next step. In PULL, a lane reads at least 57 arcs, a warp 1,024 more, and all
-//   blocks the rest. Reading ends at the first parent, except in PULL_RESTS.
-// Overflow: if a block's queue in the cluster is full, the row goes to global memory and the cluster stops.
-//   If a pushing block's list is full, its warps queue rows at once. In both cases, PULL follows if blocks have also
-//   stopped queueing, at E edges or in a LIST step. The global queue has room for all rows (search.cuh).
-// Barriers of all blocks: each step but the last costs one. A pulled level has up to three steps: PULL,
-//   PULL_RESTS and QUEUE. RUN_LEVELS is one step. Within it, a level in CLUSTER costs one barrier of the
-//   cluster, or two if the level is counted first. A level in BLOCK costs one __syncthreads. In the cluster,
-//   each block adds up the queue sizes of all blocks of the cluster, so they decide alike.
-// Clearing: END resets `visited` and, without MANY_VERTICES, `open`. PULL writes all of `visited_then`. Each
-//   step empties the frontier after the next (prepare_step). With SHORT_ROWS, RUN_LEVELS claims in a bitmap
-//   in shared memory, which it first clears or loads.
-// Options: with 64-bit offsets, a part has 16 bytes, and tables sized by WIDE_OFFSETS or CLUSTER_PARTS are
-//   smaller. SHORT_ROWS is not possible, and a warp alone cuts a row of over 2^31 - 1 arcs. Without clusters,
-//   block 0 is the cluster. With TREE (--tree 1), the lane that claims or finds a vertex stores its parent
-//   instead of the level, also in PUSH. TREE reads COO, and excludes SHORT_ROWS. See adaptive.md for details.
+// Claim: PUSH, LIST, RUN_LEVELS and PULL_RESTS claim a vertex by an atomic OR on its bit in the bitmap of reached
+//   vertices. The claim succeeds if the bit was clear. A lane may claim for neighbouring lanes, and then the earliest
+//   lane that wants the vertex wins it. PULL needs no claim, because each word of the bitmap belongs to one warp, and
+//   each vertex to one lane.
+// Level: the winning lane stores it in CLUSTER, BLOCK and LIST, and in PUSH if the block's list is full. Otherwise,
+//   in PUSH, the thread that takes the vertex from the block's list stores it. A later QUEUE step stores it again. In
+//   PULL, the lane that has the vertex stores it, or lane 0 of the warp that reads a long row. In PULL_RESTS, lane 0
+//   of the winning warp stores it. No block reads levels, so a claim and its level need no order. Blocks read bits
+//   and parts of other blocks after a barrier, which releases on arrival and acquires on leaving.
+// Benign races: before a claim, a pushing thread looks up the bit by a weak load. A lookup is at most as old as the
+//   last barrier. A set bit is always right. If a lookup misses a bit, the claim decides. Warps also race on
+//   `limit.passed`: a warp that misses the new value queues rows that no step reads. `limit.told` is only a hint. All
+//   other simultaneous accesses are atomic or relaxed.
+// Queues hold parts instead of vertices. The thread that queues a vertex reads the offsets of its row, so the next
+//   level begins with column indices. A hub's row becomes many parts, so no thread waits for it.
+// A row of 100,000 arcs: RUN_LEVELS spills it. In PUSH, one warp cuts it into 3,125 or 3,126 parts, and all blocks
+//   expand them in the next step. In PULL, a lane reads at least 57 arcs, a warp 1,024 more, and all blocks the rest.
+//   Reading ends at the first parent, except in PULL_RESTS.
+// Overflow: if a block's queue in the cluster is full, the row goes to global memory and the cluster stops. If a
+//   pushing block's list is full, its warps queue rows at once. No vertex is lost. But blocks stop queueing at E
+//   edges and in a LIST step. If a list or queue was full and a block has stopped, some vertices are only in the
+//   bitmap, and PULL follows. The global queue has room for all rows (search.cuh).
+// Barriers of all blocks: each step but the last costs one. A pushed level is one step, PUSH or LIST, and a second
+//   step if QUEUE follows. A pulled level has up to three steps: PULL, PULL_RESTS and QUEUE. RUN_LEVELS is one step.
+//   Within it, a level in CLUSTER costs one barrier of the cluster, or two if the level is counted first. A level in
+//   BLOCK costs one __syncthreads. In the cluster, each block adds up the queue sizes of all blocks of the cluster,
+//   so they decide alike.
+// Clearing: END resets `visited` and, without MANY_VERTICES, `open`. A pulled level writes all words of the bitmap
+//   that it fills. Each step empties the counters of the frontier after the next (prepare_step). With SHORT_ROWS,
+//   RUN_LEVELS claims in a bitmap in shared memory, which it first clears or loads.
+// Options: with 64-bit offsets, a part has 16 bytes, and tables sized by WIDE_OFFSETS or CLUSTER_PARTS are smaller.
+//   SHORT_ROWS is not possible, and a warp alone cuts a row of over 2^31 - 1 arcs. Without clusters, block 0 is the
+//   cluster. With TREE (--tree 1), parents are stored instead of levels: in PUSH by the winning lane, and otherwise
+//   by the lane that would store the level. TREE reads the sources of arcs from an array, and excludes SHORT_ROWS.
+//   See adaptive.md for details.
 
 #include "course.cuh"
 #include "mark_rows.cuh"
@@ -98,8 +101,8 @@ static_assert(!SHORT_ROWS || sizeof(workspace) + sizeof(asked_here) + sizeof(cou
                                  STATIC_SHARED, "so that the bitmap has room");
 
 // Prepares the bitmaps for the next search: clears `visited` and, without MANY_VERTICES, sets all bits of
-// `open`. Also stores "unreached" for vertices without a level, unless `have_it` says that a pulled level has
-// stored it. All threads of all blocks must call this function, in the step END. The end of the launch orders
+// `open`. Also stores "unreached" for vertices without a level, unless `have_it` says that the first pulled
+// level has stored it. All threads of all blocks must call this function, in the step END. The end of the launch orders
 // these stores before the next search. Before the first search, a launch with source -1 prepares the bitmaps.
 // `visited_then` needs no clearing, because a pulled level writes all its words.
 __device__ __noinline__ void end_search(const bfs &search, const unsigned *reached, unsigned *visited, bool have_it) {

@@ -120,10 +120,10 @@ __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, 
 
 // Queues long rows in the cluster, at most one row per lane. All lanes of a warp must call this function. The
 // entries go to the queues of all blocks in turn or, if `alone`, to the queue of this block. If a queue has
-// no room, the function returns false and fills the reserved places with empty entries. If the rows exceed
-// the capacity of all queues, the function returns false without reserving places. The function also does so
-// if `warps` times this warp's entries exceed `most`, because the cluster would stop anyway. For example, a
-// row of 100,000 arcs has 25,000 entries, which exceed `most` in every call. So the function returns false, and
+// no room, the function returns false and fills the reserved places with empty entries. It returns false
+// without reserving places if the rows have more entries than all queues can hold. It does so, too, if
+// `warps` times this warp's entries exceed `most`, because the cluster would stop anyway. For example, a row
+// of 100,000 arcs has 25,000 entries, which exceed `most` in every call. So the function returns false, and
 // the caller spills the row.
 __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mine, unsigned parts, unsigned warps,
                                              unsigned most, unsigned level, bool alone) {

@@ -107,10 +107,10 @@ __device__ __forceinline__ void learn(course &at, const expected_find &expected)
 }
 
 // Decides on the next step, and on how many edges each block may queue in it. All threads of the block wait for the
-// decision, so the function avoids long computations. If a frontier that was not pulled has far fewer edges than
-// `worth`, `worth` keeps its previous value. If a PUSH has also queued this frontier, and the next step pushes it,
-// the estimates and `share` keep their previous values too. after_step() then updates them while the block waits
-// for other blocks.
+// decision, so the function has two short cuts. (1) If a frontier that was not pulled has far fewer edges than
+// `worth`, `worth` keeps its previous value. (2) If, in addition, a PUSH has queued this frontier and the next step is
+// PUSH again, the estimates and `share` keep their previous values. after_step() then updates them while the block
+// waits for other blocks.
 __device__ __forceinline__ void decide(const bfs &search, course &at, const expected_find &expected) {
     const bool pulled = at.last == PULL || at.last == PULL_RESTS;
     const bool far_below = !pulled && !at.now.must_pull && (float)at.now.found.edges * FAR_BELOW < at.worth;

@@ -35,6 +35,7 @@ struct edge_limit {
     edge_share share;
     // True if this block knows that the limit is passed. The block then stops queueing. Warps race on this
     // flag: a warp that misses the new value queues entries that no step reads. Only reset() clears the flag.
+    // `volatile` makes each read and write of the flag one memory access.
     volatile int passed;
 
     // Sets the count of edges to 0. One thread of the block calls this function, before a barrier of the

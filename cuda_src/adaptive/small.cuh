@@ -74,18 +74,19 @@ __device__ __noinline__ bool finds_too_much(const bfs &search, cluster_queues &o
 }
 
 // Runs levels in all blocks of the cluster, until `pause` is not GO_ON or a queue overflows. All blocks of a
-// cluster must call this function. Returns the first level that has not been expanded. To save time, the last
-// warp of a block counts a level's queue entries while the block expands the level. So the cluster may expand
-// one level that is not small, unless the growth of earlier levels has predicted the size of this level. Each
-// block computes `pause` from the queue sizes of all blocks, so all blocks stop together. Warps without arcs
-// go straight to the barrier, because their instructions would delay other warps.
+// cluster must call this function. Returns the first level that has not been expanded. To save time, the last warp
+// of a block counts a level's queue entries while the block expands the level. So the cluster may expand one level
+// that is not small. If the growth so far predicts a large next level, the function returns (COUNT), and
+// finds_too_much() counts that level first. Each block computes `pause` from the queue sizes of all blocks, so all
+// blocks stop together. Warps without arcs go straight to the barrier, because their instructions would delay other
+// warps.
 __device__ __forceinline__ unsigned run_together(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned total) {
     const unsigned lane = threadIdx.x % 32;
     const bool counts = threadIdx.x / 32 == blockDim.x / 32 - 1;
     // `tiny_levels` counts consecutive tiny levels. The loop ends when it exceeds TINY_LEVELS. At the start
-    // of a step, `total` is the size of the first level, which the loop counts again. After finds_too_much(),
-    // `total` is the size of the previous level.
+    // of a step, `total` is the size of the first level, so that a tiny first level counts twice. After
+    // finds_too_much(), `total` is the size of the previous level, so that the count begins with that level.
     if (threadIdx.x == blockDim.x - 1) own.tiny_levels = total <= search.when.tiny;
     do {
         const unsigned arcs = own.held(level) * QUAD;

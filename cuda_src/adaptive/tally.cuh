@@ -3,7 +3,7 @@
 
 #include "warp.cuh"
 
-// The number of vertices in a set, and the sum of their degrees.
+// The number of vertices in a set, and the sum of their degrees: out-degrees after a push, in-degrees after a pull.
 struct tally {
     edge_t edges;
     unsigned vertices;
