@@ -95,8 +95,8 @@ class HeaderLines:
         return line
 
     def match(self, expected: str, pattern: str, *comments: str) -> re.Match[str]:
-        """Take the next line, like ``next``. Returns the match of ``pattern`` with the line's words, which
-        are joined by single blanks. Raises InputError for a line that does not match."""
+        """Take the next line, like ``next``, and join its words by single blanks. Returns the match of
+        ``pattern`` with the result. Raises InputError if the line does not match."""
         line = " ".join(self.next(expected, *comments).split())
         matched = re.fullmatch(pattern, line, re.ASCII)
         if matched is None:

@@ -94,7 +94,7 @@ class VertexNames(Sequence[str]):
 
     @staticmethod
     def of(names: Sequence[str]) -> VertexNames:
-        """Returns VertexNames made of sorted names."""
+        """Returns a VertexNames object that contains these names, which must be sorted already."""
         encoded = [name.encode("utf-8", "surrogatepass") for name in names]
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(name) for name in encoded], out=offsets[1:])
@@ -146,10 +146,10 @@ MAX_VERTICES = 2**31 - 1
 class EdgeList:
     """Edges in the order of the file or of the generator.
 
-    sources, targets: int32[E], ids 0 .. num_vertices-1. original_ids: int64[V], the id of every vertex in the
-    file, if vertices were renumbered. format: the file's format. By default, the conversion drops the self
-    loops of a Matrix Market file. weights: int32[E], for all-pairs shortest paths. None if edges have no
-    weights.
+    sources, targets: int32[E], ids 0 .. num_vertices-1. original_ids: int64[V], the id that each vertex has
+    in the file, if vertices were renumbered. format: the file's format. The conversion's defaults depend on
+    it: self loops are dropped only if the file is a Matrix Market file. weights: int32[E], for all-pairs
+    shortest paths. None if edges have no weights.
     """
 
     sources: Ids

@@ -248,8 +248,8 @@ def write_matrix(file: BinaryIO, graph: Graph) -> None:
 
 
 def names_in(archive: Mapping[str, npt.NDArray[Any]], num_vertices: int) -> VertexNames | None:
-    """Returns the names of vertices in the arrays that ``write_matrix`` wrote, or None if there are none.
-    Raises ValueError for arrays that are not the names of ``num_vertices`` vertices."""
+    """Returns the vertex names in the arrays that ``write_matrix`` wrote, or None if the arrays contain no
+    names. Raises ValueError if the stored names are malformed or their number is not ``num_vertices``."""
     if "name_offsets" not in archive:
         return None
     offsets, text = archive["name_offsets"], archive["name_text"]

@@ -259,7 +259,8 @@ class Signature:
 
 def _alike(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
     """Returns whether an array of type ``given`` may be used for a kernel parameter of type ``wanted``. The
-    types must have equal sizes, and must both be integers or booleans, or else have the same NumPy kind."""
+    types must have equal sizes and the same NumPy kind. As an exception, signed integers, unsigned integers
+    and booleans may replace each other."""
     whole = given.kind in "iub" and wanted.kind in "iub"
     return given.itemsize == wanted.itemsize and (whole or given.kind == wanted.kind)
 

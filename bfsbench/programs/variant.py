@@ -330,8 +330,9 @@ class ForeignProgram(HostProgram):
 
     @abstractmethod
     def accepted(self, answer: Answer, source: int) -> Answer:
-        """Convert an answer of the program to the form of the family, such as levels. Returns the converted
-        answer. Raises WrongResultError if the conversion shows that the answer is wrong."""
+        """Convert an answer of the program to the values that its family compares with the reference, such as
+        levels. Returns these values. Raises WrongResultError if the conversion shows that the answer is
+        wrong."""
 
     @abstractmethod
     def links(self, answer: Answer, source: int) -> Answer:

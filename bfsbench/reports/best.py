@@ -160,7 +160,8 @@ def _notes(frame: pd.DataFrame, kind: Kind) -> Iterator[str]:
 
 
 def _meanings(drawings: Iterable[Table], kind: Kind, note_on_recorded: str) -> Iterator[str]:
-    """Yields sentences that explain columns in ``drawings``, the text layouts of a table."""
+    """Yields sentences that explain the columns of a table. ``drawings`` contains the text layouts of the
+    table. A column is explained only if one of the layouts shows it."""
     drawn = {column for table in drawings for column in table.columns}
     yield from (f"{text}." for column, text in _MEANINGS.items() if column in drawn)
     if "knobs" in drawn:

@@ -416,13 +416,14 @@ _ORIGINS = ["file", "commit", "taken_at"]
 
 
 def origins_of(rows: pd.DataFrame) -> str:
-    """Returns a Markdown table that says which rows were measured at which commit, on which day and on which
-    devices. Returns "" if all rows of each file were measured at one commit on one day. ``rows`` comes from
-    ``facts_of``.
+    """Returns a Markdown table that says in which file, at which commit and on which day the rows were
+    measured. These three are the origin of a row. The table also lists the devices.
 
-    A line lists the graphs whose searches all have one origin. If the searches on a graph have several
-    origins, each line names its searches. The line with the most searches says "the others" instead of their
-    names, unless one of these searches has another origin, too.
+    Returns "" if each file has only one origin. ``rows`` comes from ``facts_of``. If all searches on a graph
+    have the same origin, the graph shares a line with other graphs of this origin. If the searches on a graph
+    have several origins, there is one line per origin, which names the searches with this origin. The line
+    with the most searches says "the others" instead of their names, unless one of these searches is also
+    named in another line.
     """
     if len(rows[_ORIGINS].drop_duplicates()) == rows["file"].nunique():
         return ""

@@ -117,8 +117,8 @@ def _ranking(kind: Kind) -> Table:
 
 
 def _marked(frame: pd.DataFrame, found: pd.DataFrame) -> list[str]:
-    """Returns the names in the column ``variant`` of ``frame``. The name of a search is followed by its
-    aliases and a mark if a row in ``found`` shows that this project changed the search."""
+    """Returns the names in the column ``variant`` of ``frame``. If a row in ``found`` shows that this project
+    changed a search, the search's name is followed by its aliases and a mark."""
     changed = found[changed_knobs(found) != ""]
     marked = {*changed[[*SEARCH]].itertuples(index=False, name=None)}
     searches = frame[[*SEARCH]].itertuples(index=False, name=None)
@@ -162,12 +162,13 @@ def _matrix(kind: Kind) -> Table:
 def _lines_of_matrix(
     wide: pd.DataFrame, found: pd.DataFrame, kind: Kind, graphs: pd.Series[int]
 ) -> Iterator[tuple[Cell, ...]]:
-    """Yields the lines of a matrix for people. ``wide`` is the matrix. ``found`` contains its times, and
-    ``graphs`` gives the number of graphs of each search.
+    """Yields the lines of a matrix's text layout. ``wide`` is the matrix of time ratios, with a column of
+    means. ``found`` contains the times from which the ratios were computed. ``graphs`` gives, for each
+    search, the number of graphs on which it has times.
 
-    A mark beside a number shows that this project changed the search. Beside each mean stands the number of
-    graphs, if this number is not the same for all searches. A cell without a time says whether the search
-    failed.
+    A mark beside a number shows that this project changed the search. If the searches have times on different
+    numbers of graphs, each mean is followed by its number of graphs. A cell without a time says whether the
+    search failed.
     """
     search = [*wide.index.names]
     changed = found[changed_knobs(found) != ""]

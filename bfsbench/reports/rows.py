@@ -343,7 +343,8 @@ def _combined(
 def _complete(rows: pd.DataFrame) -> pd.DataFrame:
     """Removes the rows of incomplete configurations, and returns the other rows.
 
-    A configuration is incomplete if it failed from a source, and no other row has a time from this source.
+    A configuration is incomplete if its search failed from some source, and no other row of the configuration
+    has a time from this source.
     """
     failed = rows["status"] != "ok"
     if not failed.any():
@@ -421,11 +422,11 @@ def _baseline(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
 
 
 def fastest(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Returns the row with the least time for each combination of values of the columns ``by``. ``frame``
+    """Returns the row with the shortest time for each combination of values in the columns ``by``. ``frame``
     comes from ``configurations``.
 
-    Only configurations with the most sources compete. Otherwise a configuration that failed from some sources
-    might win by its times from other sources.
+    Only configurations with times from the largest number of sources are considered. Otherwise a
+    configuration that failed from some sources could be chosen because it was fast from the other sources.
     """
     ranked = frame.sort_values(["sources", "search_ms"], ascending=[False, True], kind="stable")
     return ranked.drop_duplicates(list(by))
@@ -467,8 +468,9 @@ def _from_all_sources(counting: pd.DataFrame, found: pd.DataFrame) -> pd.DataFra
 
 
 def runs(rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns one row for each search (a variant on a device), graph and source in ``rows``. The search may
-    have failed. The columns are those in GRAPH, ``variant``, ``backend``, ``device`` and ``source``."""
+    """Returns one row for each combination of search (a variant on a device), graph and source in ``rows``.
+    Failed runs are included. The columns of the result are those in GRAPH, ``variant``, ``backend``,
+    ``device`` and ``source``."""
     return with_device(rows)[[*GRAPH, "variant", "backend", "device", "source"]].drop_duplicates()
 
 
@@ -545,7 +547,8 @@ def measured_on(found: pd.DataFrame) -> str:
 
 def conditions(found: pd.DataFrame, family: Family) -> str:
     """Returns sentences that say how the times in ``found`` were measured: on which devices, from how many
-    sources, and with which options all graphs were read. All rows of ``found`` have equally many sources."""
+    sources, and with which reading options (such as ``symmetrised``), if all graphs share them. All rows of
+    ``found`` must have the same number of sources."""
     said = measured_on(found)
     sources = int(found["sources"].iloc[0])
     if family.from_sources:

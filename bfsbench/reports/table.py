@@ -36,7 +36,8 @@ Cell = str | int | float | None
 
 
 class Noted(float):
-    """A number after which tables for people print a remark, such as ``†`` or `` (3)``."""
+    """A number that is followed by a remark, such as ``†`` or `` (3)``, in the text layouts of tables. JSON
+    and CSV contain only the number."""
 
     def __new__(cls, value: float, remark: str) -> Noted:
         made = super().__new__(cls, value)

@@ -7,15 +7,15 @@ from bfsbench.variants.base import KernelAllPairs, Knob, KnobValue
 
 
 class ApspFwBlocked(KernelAllPairs):
-    """The blocked algorithm of the course paper CSE 6230, after Venkataraman, Sahni and Mukhopadhyaya, and
-    Katz and Kider.
+    """The blocked Floyd-Warshall algorithm of a paper for the course CSE 6230.
 
-    The paper measured its best results with 4 x 2 elements per thread on a Tesla M2090. It does not give the
-    size of its tiles.
+    The course paper follows two earlier papers: by Venkataraman, Sahni and Mukhopadhyaya, and by Katz and
+    Kider. Its best results were measured with 4 x 2 elements per thread on a Tesla M2090. It does not give
+    the size of its tiles.
 
-    This version differs from the paper in two choices. In the second phase, the pivot tile is already
-    complete. So the kernel multiplies each tile with the pivot tile, instead of doing one step for each k.
-    The matrix is also padded to whole tiles.
+    This version differs from the course paper in two ways. First, the pivot tile is already complete in the
+    second phase, so the kernel multiplies each tile by the pivot tile instead of doing one step for each k.
+    Second, the matrix is padded to whole tiles.
     """
 
     name = "apsp_fw_blocked"

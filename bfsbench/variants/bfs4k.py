@@ -40,13 +40,13 @@ class Bfs4k(KernelVariant):
     """The search of Busato and Bombieri, "BFS-4K", IEEE TPDS 2015.
 
     The single-block kernel runs levels with small frontiers in one block. The multi-block kernel runs all
-    other levels. The option ``--block`` sets the threads of the single-block kernel, and the knob K6 sets the
-    threads of the multi-block kernel.
+    other levels. The option ``--block`` sets the number of threads per block of the single-block kernel, and
+    the knob K6 that of the multi-block kernel.
 
-    These choices are not in the paper:
+    The following choices are not in the paper:
 
-    - Child kernels expand either all vertices of one degree, or none of them. So they expand at most K2 per
-      cent of the vertices.
+    - For each degree, child kernels expand either all vertices of this degree or none. In total, they expand
+      at most K2 per cent of the vertices.
     - A warp that runs edge-discover takes fewer than 32 vertices when that keeps more warps busy.
     - The single-block kernel keeps the rows of the frontier in shared memory. It keeps the vertices of the
       frontier in global memory, where the multi-block kernel finds them.

@@ -138,8 +138,8 @@ class CpuMany(HostProgram, ClosenessVariant):
     searches: ManySearches | None = None
 
     def prepare(self) -> None:
-        """Compile the native code. The first run allocates memory, because the number of sources per pass
-        depends on the number of all sources."""
+        """Compile the native code. Memory is not allocated here but in the first run, because its size
+        depends on the number of sources, which is not known before."""
         library("cpu_many")
 
     def reset(self, sources: Ids) -> None:

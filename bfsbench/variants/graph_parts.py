@@ -372,9 +372,10 @@ class _Packing:
         }
 
     def _table_bits(self) -> int:
-        """Returns the binary logarithm of the number of entries of the hash table. The hash table contains
-        the ghosts of one part. It has at least twice as many entries as the graph has vertices, or as many as
-        fit into shared memory."""
+        """Returns the binary logarithm of the number of entries of a hash table, which contains the ghosts of
+        one part. The number of entries is the smallest power of two that is at least twice the graph's number
+        of vertices. If so many entries do not fit into shared memory, it is the largest power of two that
+        fits."""
         bits = 4
         while 2 ** (bits + 1) * 10 + 8 <= self.device.limits.shared_memory_per_block_optin and (
             2**bits < 2 * self.graph.host_graph.num_vertices
@@ -389,11 +390,12 @@ class _Packing:
         launch(min(self.number, kernel.resident_blocks(block, self.shared)))
 
     def _ghosts(self, hops: int, long_quads: Buffer | None = None) -> npt.NDArray[np.int64]:
-        """Returns the number of ghosts (vertices of other parts) that each part has within each distance of 0
-        to ``hops`` arcs, int64[N, hops + 1].
+        """Returns an array, int64[N, hops + 1]. Its element [p, d] is the number of vertices of other parts
+        (ghosts) that are at most d arcs away from part p.
 
-        Rows are stored in groups of four neighbours. If ``long_quads``, int32[N], is given, it receives for
-        each part the number of additional groups that long rows need.
+        ``long_quads``, int32[N], is an optional output. A row of a vertex is stored as groups (quads) of four
+        neighbours. For each part, the function writes to ``long_quads`` how many further groups the rows with
+        more than four neighbours need, in addition to one group per row.
         """
         ghosts = self.device.empty(self.number * (hops + 1), np.int32)
         parts = table_on(self.device, self._parts())
@@ -520,10 +522,11 @@ def bitmap_bytes(number: int) -> int:
 
 
 def most_groups(device: Device, number: int = 0) -> int:
-    """Returns how many groups of PLACES local ids fit into a block's shared memory, beside the block's
-    bitmaps of ``number`` parts.
+    """Returns the largest number of groups, of PLACES local ids each, that fit into a block's shared memory
+    together with the block's bitmaps for ``number`` parts.
 
-    A local id is the number of a vertex within a part. All groups together have fewer than 2^15 ids.
+    A local id is the number of a vertex within a part. The result is limited so that all groups together have
+    fewer than 2^15 ids.
     """
     room = device.limits.shared_memory_per_block_optin - _OTHER_BYTES - bitmap_bytes(number)
     return max(0, min(room // _GROUP_BYTES, 2**15 // PLACES - 1))

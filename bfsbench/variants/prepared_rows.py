@@ -105,13 +105,13 @@ def longest_row(graph: DeviceGraph) -> int:
 
 
 def with_records(graph: DeviceGraph) -> ShortRows:
-    """Append records to a copy of a graph's column indices. Returns the copy on the device. A record has up
-    to four arcs of a vertex, at a position that follows from the vertex id.
+    """Append records to a copy of a graph's column indices. Returns the copy, which is in device memory. A
+    record stores up to four arcs of one vertex. Its position in the array is computed from the vertex id.
 
-    Each row must have at most ``LONGEST_ROW`` arcs, and offsets must have 32 bits. The graph must have fewer
-    than 2^27 vertices. With these limits, an int32 can index the array, and each id leaves free the two bits
-    that records need. Raises DeviceOutOfMemoryError if the array does not fit. It has about E + 4 V words, or
-    E + 8 V if a row has more than four arcs.
+    Each row must have at most ``LONGEST_ROW`` arcs, offsets must have 32 bits, and the graph must have fewer
+    than 2^27 vertices. These limits ensure that an int32 can index the array, and that each id has two unused
+    bits, which records need. Raises DeviceOutOfMemoryError if the array does not fit into device memory. The
+    array has about E + 4 V words, or E + 8 V if a row has more than four arcs.
     """
     device, host_graph = graph.device, graph.host_graph
     num_vertices, longest = host_graph.num_vertices, graph.once(longest_row)

@@ -20,8 +20,9 @@ def jobs_by_out_degree(graph: DeviceGraph) -> tuple[Buffer, float]:
 class Redirect(LevelKernelVariant):
     """The search with a "job reordering array" from M. Springer's paper "Breadth-first Search in CUDA".
 
-    The array lists all vertices, sorted once, with the highest out-degree first. Thread i processes the i-th
-    vertex of the array. The graph keeps its vertex ids, while the search ``reorder`` renumbers the vertices.
+    The array lists all vertices in descending order of out-degree. It is sorted once, before the searches.
+    Thread i processes the i-th vertex of the array. Unlike the search ``reorder``, this search does not
+    renumber the vertices of the graph.
     """
 
     name = "redirect"

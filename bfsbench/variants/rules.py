@@ -1,8 +1,8 @@
-"""Classifies graphs. The preset ``--knobs auto`` chooses the values of knobs by these classes.
+"""Classifies graphs. The preset ``--knobs auto`` chooses knob values by a graph's classes.
 
-We found the limits by tuning every search on one graph of each class (results/h200/tuned.csv). With these
-limits, each of the tuned graphs gets the knob values that were best for it. Each function takes the
-statistics of a graph, which :func:`bfsbench.graphs.statistics.describe` returns.
+The limits between the classes are numbers in this module. We found them by tuning every search on one graph
+of each class (results/h200/tuned.csv). They give each of these graphs the knob values that were best for it.
+Each function takes the statistics of a graph, which :func:`bfsbench.graphs.statistics.describe` returns.
 """
 
 from collections.abc import Mapping

@@ -197,10 +197,11 @@ _EXAMPLE = "write it like kronecker(scale=12,edge_factor=16,seed=1)"
 
 
 def parse_spec(text: str) -> tuple[str, dict[str, Value]]:
-    """Returns the generator's name and the parameters of a specification.
+    """Splits the specification of a generated graph into the generator's name and its parameters, and returns
+    both.
 
-    The names and values are checked later, when the graph is generated. Parentheses with nothing between them
-    may be left out. Raises UsageError for a syntax error.
+    Empty parentheses may be left out. The names and values of parameters are not checked here, but later,
+    when the graph is generated. Raises UsageError for a syntax error.
     """
     matched = _SPEC.fullmatch(text)
     if matched is None:

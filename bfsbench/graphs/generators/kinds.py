@@ -140,12 +140,12 @@ def uniform(n: int, m: int, directed: int, seed: int) -> EdgeList:
     size=lambda n, k, **_: (n, n * k),
 )
 def small_world(n: int, k: int, p: float, seed: int) -> EdgeList:
-    """Returns the edges of a ring whose vertices link to the k next vertices. Each link is moved with
-    probability p.
+    """Returns the edges of a small-world graph. The vertices form a ring, and each vertex links to the next k
+    vertices.
 
-    A moved link goes to a uniformly drawn vertex. This vertex differs from the link's source and from the
-    targets of the source's other links. If two links join one pair of vertices, the edge is listed once. So
-    the graph may have slightly fewer than n * k edges.
+    With probability p, a link is moved to another target. The new target is drawn uniformly from all vertices
+    except the link's source and the targets of the source's earlier links. If two links join the same pair of
+    vertices, the edge is listed once. So the graph may have slightly fewer than n * k edges.
     """
     if n <= 2 * k:
         raise UsageError(f"small_world: n must be more than twice k, not {n} with k={k}")

@@ -135,8 +135,8 @@ class Evidence:
 
     @property
     def share_of_noise(self) -> float:
-        """The share of the run-to-run noise's variance that remains after averaging over the runs of each
-        side. It is 1 for one run per side."""
+        """The fraction of the variance between runs that remains after the times of each side's runs are
+        averaged. It is 1 if each side has one run."""
         return sum(1 / runs for runs in self.runs) / 2
 
     @property

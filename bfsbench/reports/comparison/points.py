@@ -182,7 +182,8 @@ def of_searches(side: Side, first: str, second: str) -> tuple[Side, Side]:
 
 
 def _slowness(rows: list[Row]) -> tuple[int, float]:
-    """Returns a key that sorts configurations by the number of their sources, and then by their times."""
+    """Returns a sort key for configurations. Configurations with the most sources come first. Among
+    configurations with equally many sources, the fastest comes first."""
     times = [float(row["search_ms"]) for row in rows]
     return -len({row["source"] for row in rows}), statistics.geometric_mean(times)
 

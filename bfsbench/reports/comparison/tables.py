@@ -276,8 +276,8 @@ def _drawing(table: Table, verdict: str) -> Table:
 
 
 def unmatched(found: Comparison) -> Table:
-    """Returns a table of the configurations that only side A or only side B measured. The text layout shows
-    only their number by variant and graph."""
+    """Returns a table of the configurations that were measured on only one side, A or B. The text layout does
+    not list them, but counts them for each variant and graph."""
     sides = (("A", found.only_a), ("B", found.only_b))
     rows: list[tuple[Cell, ...]] = [(side, *axes) for side, only in sides for axes in only]
     counts = Counter((side, axes[_GRAPH], axes[_VARIANT]) for side, only in sides for axes in only)

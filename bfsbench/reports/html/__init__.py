@@ -261,12 +261,13 @@ def _search(label: str, rows: pd.DataFrame, compared: pd.DataFrame) -> dict[str,
 def _cells(
     measured: TimedRows, compared: pd.DataFrame, timed: pd.DataFrame
 ) -> dict[tuple[str, str], SearchCell]:
-    """Returns the cells of the page's matrix, by the graph's title and the search's label.
+    """Returns the cells of the page's matrix, as a dictionary from the graph's title and the search's label
+    to the cell.
 
     A cell holds the best configuration, or a text that says why there is no time. ``timed`` contains the best
-    configuration of each cell with a time. ``compared`` contains the configurations whose times may be
-    compared, with their ratios to the best time of the graph. In all other cells with a time, ``ratio`` is
-    None.
+    configuration of each cell that has a time. ``compared`` contains the configurations whose times may be
+    compared, with the ratio of each time to the graph's best time. If a configuration is only in ``timed``,
+    the ``ratio`` of its cell is None.
     """
     import pandas as pd
 

@@ -316,8 +316,8 @@ def lined_pictures(
 def _panels_on_a_page(
     measured: TimedRows, graphs: Sequence[str], size: tuple[float, float], texts: Iterable[str]
 ) -> int:
-    """Returns how many panels of ``size``, one per graph, fit into a picture of the height PAGE_INCHES.
-    ``texts`` stand above or below all panels."""
+    """Returns how many panels of ``size``, one per graph, fit into a picture of height PAGE_INCHES. The
+    ``texts``, which are printed once above or below all panels, reduce the height that remains for panels."""
     across = side_by_side(size[0])
     width = WIDTH.get() or size[0] * across
     above = max(measured.above(graph, letters_in(width / across / 2)).count("\n") for graph in graphs)

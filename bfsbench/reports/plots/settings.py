@@ -1,9 +1,9 @@
-"""Draws search times over the settings of a search: heat maps over grid and block, and lines over the values
-of knobs (a variant's own parameters).
+"""Plots search times against the settings of a search: heat maps for grid and block, and line plots for the
+values of knobs (a variant's own parameters).
 
-Heat maps have one picture per graph and one panel per variant, as in Fig. 8 of Springer's paper on
-breadth-first search with CUDA. Lines over knobs have one picture per variant, one panel per knob, and one
-line per graph.
+There is one picture of heat maps per graph, with one panel per variant, as in Fig. 8 of Springer's paper on
+breadth-first search with CUDA. There is one picture of line plots per variant, with one panel per knob and
+one line per graph.
 """
 
 from __future__ import annotations

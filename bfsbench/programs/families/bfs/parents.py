@@ -103,9 +103,9 @@ class TreeCheck:
         return TreeCheck(graph.device, host.num_vertices, *arcs, host.num_edges, both_ways=False)
 
     def check(self, parents: Buffer, source: int) -> Tree:
-        """Check a tree on the device, int32[V], and wait for the results. Returns the numbers of edges and
-        vertices in the tree, and its depth. Raises WrongParentsError for the first broken rule, and
-        DeviceError if the device fails."""
+        """Check a tree, given as an array of parents in device memory, int32[V]. Waits until the check has
+        finished. Returns the number of edges and of vertices in the tree, and its depth. Raises
+        WrongParentsError for the first broken rule, and DeviceError if the device fails."""
         self._found.fill(0)
         for rule in range(RULES):
             self._found.fill_member(_NOWHERE, "first", rule)

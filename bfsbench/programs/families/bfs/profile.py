@@ -215,6 +215,6 @@ def _counters_text(level: Mapping[str, int]) -> str:
 
 
 def parse_counters(text: str) -> dict[str, int]:
-    """Parse the column ``counts`` of a level profile. Returns the event counts by name. Events that did not
-    occur in this level are missing in the result."""
+    """Parse the column ``counts`` of a level profile. Returns the event counts by name. The result has no
+    entry for an event that did not occur in the level."""
     return {name: int(value) for name, value in (word.split("=") for word in text.split())}

@@ -55,8 +55,8 @@ class SequentialSearch:
 
 
 def reference_levels(graph: Graph, source: int) -> Levels:
-    """Returns the level of each vertex, int32[V], which a sequential search from ``source`` computes. All
-    other searches must give equal levels."""
+    """Run a sequential search from ``source``. Returns the level of each vertex, int32[V]. All other searches
+    must find the same levels."""
     search = SequentialSearch(graph)
     search.levels.fill(UNREACHED)
     search.run(source)
