@@ -145,7 +145,7 @@ def _native() -> ctypes.CDLL:
 
 
 def whole_lines(source: Source, size: int = BLOCK_BYTES) -> Iterator[bytes]:
-    """Yield runs of whole lines. Each run has about ``size`` bytes, or is a single longer line.
+    """Yield blocks of whole lines. Each block has about ``size`` bytes, or consists of a single longer line.
 
     Every line that is yielded ends in a line feed, whether the file has LF, CR LF or CR. Raises InputError
     for a line of more than LONGEST_LINE bytes.

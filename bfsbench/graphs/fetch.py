@@ -342,9 +342,8 @@ class Fetcher:
 
     def _sources(self, dataset: Dataset) -> list[Source]:
         """Returns the sources of a dataset in the order in which to try them. A source whose file is in the
-        cache or in this package comes first. Then follow the sources whose files are in ``folder``, in the
-        catalogue's order. Without ``folder``, the sources with a URL follow instead.
-        """
+        cache or in this package comes first. If ``folder`` is set, the sources whose files are in ``folder``
+        follow, in the catalogue's order. Otherwise, the sources with a URL follow."""
         here = files.held(dataset)
         folder = self.folder
         others = [s for s in dataset.sources if (files.find_in(folder, s) if folder else s.url)]

@@ -66,8 +66,9 @@ class PartialFile:
         return self._path.stat().st_size if self._path.exists() else 0
 
     def resumable(self) -> tuple[int, str, int | None]:
-        """Returns the number of bytes that can be kept, the server's version of the file, and the total size.
-        Returns (0, "", None) if the download must begin again."""
+        """Returns how the unfinished download can be continued: the number of bytes received so far, the
+        server's version of the file, and the total size. Returns (0, "", None) if the download must begin
+        again."""
         try:
             with storage_errors(self._target.parent):
                 text = self._about.read_bytes() if self._about.exists() else b""

@@ -1,8 +1,8 @@
 """Reads graph files: detects the format, parses the header of a text format, and makes a list of edges.
 
 Each text format has a function that turns a file's first lines into a Header. :mod:`bfsbench.graphs.blocks`
-parses the rest of the file. :mod:`bfsbench.graphs.tables` reads through libraries the files that these
-functions cannot read: text that only pandas can parse, and formats other than text.
+parses the rest of the file. :mod:`bfsbench.graphs.tables` uses libraries to read all other files: text that
+only pandas can parse, and formats other than text.
 """
 
 import re
@@ -347,12 +347,12 @@ def first_look(
 
 
 def count_entries(path: Path, format_name: str | None = None) -> tuple[int | None, int]:
-    """Returns the number of vertices in a file, or None if the header does not state it, and the approximate
-    number of entries.
+    """Returns the number of vertices of a graph file, and the approximate number of its entries.
 
-    An entry is an edge or a listed neighbour. If the header does not state the number of entries, it is
-    estimated from the file's first block or from the file's size. Raises UsageError for an unknown format,
-    and InputError if the file cannot be read or recognised.
+    An entry is an edge or a listed neighbour. The number of vertices is None if the header does not state it.
+    If the header does not state the number of entries, it is estimated from the file's first block or from
+    the file's size. Raises UsageError for an unknown format, and InputError if the file cannot be read or
+    recognised.
     """
     _, form = format_of(path, format_name)
     if form.read_table is not None:
@@ -458,8 +458,8 @@ def _require_room_for(lines: int, source: Source, orientation: str) -> None:
 
 
 def _layout(label: str, header: Header, recipe: Recipe, wide: bool) -> Layout:
-    """Returns the syntax of a file's lines, from its header and the options in ``recipe``. Raises InputError
-    if weights should be read and the file has none."""
+    """Returns the syntax of a file's lines, derived from the file's header and the options in ``recipe``.
+    Raises InputError if weights should be read and the file has none."""
     layout = header.layout
     if recipe.weights == "read":
         if not header.weights or not (layout.entry_values or layout.edge_values):

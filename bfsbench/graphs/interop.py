@@ -237,9 +237,8 @@ def as_graph(anything: GraphLike | object) -> Graph:
 
 def write_matrix(file: BinaryIO, graph: Graph) -> None:
     """Write a graph as an ``.npz`` file, which ``scipy.sparse.load_npz`` can also read. If vertices have
-    names, the file also has the two arrays of :class:`VertexNames`. It has neither the original ids nor the
-    direction.
-    """
+    names, the file also has the two arrays of :class:`VertexNames`. The original ids, and whether the graph
+    is directed, are not saved."""
     matrix = graph.to_scipy()
     arrays = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
     if graph.names is not None:
@@ -318,7 +317,7 @@ def build(columns: Columns, ids: IdPolicy, weights: WeightPolicy | None) -> Grap
 
 def _numbers_or_names(nodes: Sequence[Hashable]) -> Column:
     """Returns the nodes as int64 if every node is an integer, or a string of at most 18 digits without a
-    leading zero. Otherwise returns the nodes as strings, which ``str`` makes.
+    leading zero. Otherwise returns the nodes as strings, converted by ``str``.
 
     Raises UsageError if ``str`` returns equal texts for two nodes.
     """

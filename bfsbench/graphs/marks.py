@@ -60,7 +60,8 @@ def split_marks(name: str) -> tuple[str, Marks]:
 
 
 def marks_of(found: Mapping[str, str]) -> Marks:
-    """Returns the Marks for the texts in ``found``, which may have the keys ``shrink`` and ``stands_for``.
+    """Converts the texts in ``found``, under the keys ``shrink`` and ``stands_for``, to Marks. A missing key
+    gives the default.
 
     Raises UsageError if ``shrink`` is not a number above 0 and at most 1, or if ``stands_for`` is empty.
     """

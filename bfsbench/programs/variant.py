@@ -135,7 +135,7 @@ class HostClock:
 
 
 class OwnClock:
-    """A clock that returns ``took_ms`` of a variant, which measures its own time."""
+    """A clock for variants that measure their own time. It returns the variant's attribute ``took_ms``."""
 
     def __init__(self, variant: Variant) -> None:
         self._variant = variant

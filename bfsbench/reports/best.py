@@ -186,9 +186,8 @@ def _note_on_sources(family: Family) -> str:
 
 def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
     """Returns the columns that the text layout shows, such as times, rates and counts. If ``brief`` is true,
-    only the first rate is shown. Otherwise all rates are shown or, with several sources, only the rates that
-    have quartiles.
-    """
+    only the first rate is shown. Otherwise all rates are shown. If there are several sources, however, only
+    the rates that have quartiles are shown."""
     totals = [*(column.name for column in kind.family.profile if column.total), RECORDED]
     if kind.emulated:
         return ["points", "failed", *totals]
@@ -235,7 +234,7 @@ def _says_something(column: pd.Series[Any]) -> bool:
 
 
 def _told_knobs(frame: pd.DataFrame) -> list[str]:
-    """Returns the knob values of each row as text. Knobs that have their variant's default are left out."""
+    """Returns the knob values of each row as text. Knobs that have their default values are left out."""
     usual = {
         name: {f"{knob.name}={knob.default}" for knob in variant.knobs}
         for name, variant in all_variants().items()

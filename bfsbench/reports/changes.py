@@ -25,9 +25,9 @@ def as_published(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def changed_knobs(rows: pd.DataFrame) -> pd.Series[str]:
-    """Returns a text for each row: the knob values that turn on changes by this project to the authors'
-    search, such as ``ATOMIC_CLAIM=1`` (see ``Knob.changed``). The text is empty if the row's search is
-    unchanged, or if there is no column ``knobs``."""
+    """Returns a text for each row. It lists the knob values by which this project's version of the search
+    differs from the authors' version, such as ``ATOMIC_CLAIM=1`` (see ``Knob.changed``). The text is empty if
+    the row's search is unchanged, or if there is no column ``knobs``."""
     import pandas as pd
 
     changes = {

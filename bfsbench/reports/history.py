@@ -1,7 +1,7 @@
 """Makes the table of each search's time over commits, and marks the commits at which the time changed.
 
-The commits are ordered by the date of their first rows. For each search and graph the table shows one
-configuration at all commits, because another grid, block or knob would change the time, too.
+The commits are ordered by the date of their first rows. For each search and graph, all times are of the same
+grid, block and knob values, because other values would change the time even if the code stays the same.
 """
 
 from __future__ import annotations
@@ -88,10 +88,9 @@ def over_commits(rows: pd.DataFrame, family: Family) -> pd.DataFrame:
 
 
 def _of_several_commits(rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows of each search and graph with times at two commits or more. All other rows are left
-    out. The rows of a graph are later cut to their common sources and to equally many repeats, and additional
-    rows could reduce both numbers.
-    """
+    """Returns the rows of those searches that have times at two or more commits on the graph. The rows of
+    other searches are left out, because they would reduce the data of a graph: all its rows are later cut to
+    their common sources and to the same number of repeats."""
     searches = rows.assign(variant=rows["variant"].str.rsplit(_AT, n=1).str[0]).groupby([*GRAPH, "variant"])
     commits = rows["commit"].where(rows["status"] == "ok").groupby(searches.ngroup()).transform("nunique")
     return rows[commits > 1]
@@ -141,7 +140,7 @@ def _left_out(rows: pd.DataFrame, found: pd.DataFrame) -> Iterator[str]:
 
 
 def _drawings(frame: pd.DataFrame) -> Iterator[Table]:
-    """Yields one table per graph. The name of a search stands only in the search's first line."""
+    """Yields one table per graph. Only the first line of a search contains the search's name."""
     several = frame.groupby("backend")["device"].nunique().max() > 1
     names = short_names(frame["graph"])
     for (graph, _), some in frame.groupby([*GRAPH], sort=False):

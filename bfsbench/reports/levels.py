@@ -44,7 +44,7 @@ _NOTHING = "No level profile belongs to these rows: 'bfsbench run --profile' mak
 
 
 def level_tables(results: Results, levels: pd.DataFrame | None = None) -> list[Table]:
-    """Returns tables of level profiles. Measured and emulated profiles stand in separate tables.
+    """Returns tables of level profiles. Measured and emulated profiles have separate tables.
 
     ``levels`` are level profiles from :func:`bfsbench.reports.levels.read_levels`. A table has one row for
     each level of each search. The text layout is different: it has one table per graph and source, with

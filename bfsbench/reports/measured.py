@@ -191,11 +191,11 @@ def _labels(rows: pd.DataFrame) -> pd.Series[str]:
 
 
 def told_apart(measured: TimedRows) -> Iterator[tuple[str, list[str], TimedRows]]:
-    """Finds the variants that were timed with several knob settings on a graph.
+    """Finds the variants that were timed with several knob settings on at least one graph.
 
-    For each of them it yields the variant's label, the labels of its settings, and rows in which each setting
-    is a separate series. The label of a setting names only the knobs that differ. For comparison, the rows
-    also contain all other variants that ran on these graphs.
+    For each of these variants, yields its label, the labels of its settings, and the result rows on these
+    graphs. In the rows, each setting is a separate series, whose label names only the knobs that differ. The
+    rows also contain all other variants on these graphs, for comparison.
     """
     for label in measured.labels:
         rows = measured.rows[measured.rows["label"] == label]

@@ -116,8 +116,8 @@ _NOT_THROTTLED = ("", "none")
 
 
 def origins(results: Results) -> list[Table]:
-    """Returns a table with one row per origin, a combination of device, host, software versions and commit.
-    For each origin it has the number of rows, the clock rates, and the times of the first and last
+    """Returns a table with one line per origin, which is a combination of device, host, software versions and
+    commit. A line contains the number of result rows, the clock rates, and the times of the first and last
     measurement."""
     rows = results.rows
     summed = ["status", "sm_clock_mhz", "memory_clock_mhz", "taken_at"]
@@ -220,7 +220,8 @@ _SHORT = 12
 
 
 def graph_counts(results: Results) -> list[Table]:
-    """Returns a table of every graph's vertices, arcs, average degree and checksum.
+    """Returns a table with the numbers of vertices and arcs, the average degree and the checksum of every
+    graph.
 
     If two files use one name for different graphs, there are two rows.
     """
@@ -298,9 +299,9 @@ block and the knob values."""
 
 
 def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
-    """Returns a note if an earlier table shows a search of this table on the same graph from different result
-    rows. Otherwise returns an empty text. ``here`` contains the rows of this table, and ``earlier`` contains
-    the rows of each earlier table.
+    """Returns a note if this table and an earlier table show the same search on the same graph, but from
+    different result rows. Otherwise returns an empty text. ``here`` contains the rows of this table, and
+    ``earlier`` contains the rows of each earlier table.
 
     For each file of the earlier tables, the note says how its rows differ, such as "8 sources instead of 1".
     If there are more than ``_MOST_NAMED`` files, the note gives only their number and the properties that
@@ -333,10 +334,9 @@ def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
 
 
 def _differences(there: pd.DataFrame, here: pd.DataFrame) -> Iterable[tuple[str, int, int]]:
-    """Compares two groups of rows of one search on one graph. Yields each property in which the groups
-    differ: sources, settings, method or code. With the property, yields how many values it has in ``there``
-    and in ``here``, such as the number of sources.
-    """
+    """Compares two groups of rows, ``there`` and ``here``, of one search on one graph. Yields each property
+    in which the groups differ: sources, settings, method or code. Also yields two numbers for the property:
+    how many values it has in ``there``, and how many in ``here``."""
     draws = find_family(here["family"].iloc[0]).draws_sources
     columns = {"sources": ["source"], "settings": ["grid", "block", "knobs"], "method": ["method"]}
     for name, shape in (columns | {"code": ["code"]}).items():
@@ -348,8 +348,9 @@ def _differences(there: pd.DataFrame, here: pd.DataFrame) -> Iterable[tuple[str,
 
 
 def _instead(name: str, there: set[int], here: set[int]) -> str:
-    """Returns text such as ``8 sources instead of 1``. The two numbers are the largest in ``there`` and the
-    largest in ``here``. If they are equal, or if ``name`` is the method or the code, returns text such as
+    """Describes how other rows (``there``) differ from the rows here in the property ``name``, such as
+    ``sources``. Returns text such as ``8 sources instead of 1``, with the largest numbers in ``there`` and
+    ``here``. If these numbers are equal, or if ``name`` is the method or the code, returns text such as
     ``other code``."""
     if name in ("method", "code") or max(there) == max(here):
         return f"another {name}" if name == "method" else f"other {name}"

@@ -130,8 +130,8 @@ def matrices(results: Results) -> list[Table]:
     for warm caches and a matrix for cold caches.
 
     A cell is the search's time divided by the best time of the graph. The last column is the geometric mean
-    over the graphs on which the search has a time. The layout for people says in each cell without a time
-    whether the search failed.
+    over the graphs on which the search has a time. In the text layout, a cell without a time says whether the
+    search failed.
     """
     return [_matrix(kind) for kind in results.kinds if not kind.emulated]
 
@@ -196,8 +196,8 @@ def _lines_of_matrix(
 
 
 def _notes_on_cells(lines: Iterable[tuple[Cell, ...]], graphs: pd.Series[int]) -> Iterator[str]:
-    """Yields notes that explain cells of a matrix's ``lines``. ``graphs`` has the number of graphs of each
-    search."""
+    """Yields notes that explain the cells of a matrix, given its ``lines``. ``graphs`` gives, for each
+    search, the number of graphs on which it has times."""
     if graphs.nunique() > 1:
         yield (
             "The number in brackets after a geometric mean is the number of its graphs. Means over different "

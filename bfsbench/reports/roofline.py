@@ -161,8 +161,8 @@ def floors(variant: type[KernelVariant], work: Work, row: Row, ceilings: Ceiling
 
 
 def held_against(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -> pd.DataFrame:
-    """Compares searches with the ceilings (measured limits) of their device. Returns one row for each graph,
-    source and variant, for its fastest search.
+    """Compares searches with the ceilings (measured limits) of their device. Returns one row for each
+    combination of graph, source and variant, which describes the fastest search of the combination.
 
     ``rows`` are result rows from ``read_results``, and ``levels`` are level profiles from ``read_levels``.
     Only rows of kernels on a real device are used. Raises InputError if rows were measured on another device

@@ -58,8 +58,8 @@ _TIMED = ("search_ms", "search_ms_median", "search_ms_max", "prepare_ms", "compi
 
 @dataclass(frozen=True)
 class Kind:
-    """Rows of one family of problems whose times may stand in one table. All were measured with warm caches,
-    all with cold caches, or all were emulated."""
+    """Rows of one family of problems whose times may be shown in one table. Either all rows were measured
+    with warm caches, or all with cold caches, or all were emulated."""
 
     family: Family
     suffix: str
@@ -85,9 +85,8 @@ class Kind:
 
     @cached_property
     def launches(self) -> pd.DataFrame:
-        """One row per configuration that has a block size and times from the most sources. Only
-        configurations with a block size count when the largest number of sources is determined.
-        """
+        """One row per configuration with a block size. If such configurations of one search have times from
+        different numbers of sources, only those with the most sources are included."""
         return _of_most_sources(self._combined[self._combined["block"].notna()], self.also)
 
     @cached_property
@@ -399,9 +398,9 @@ def _repeats(rows: pd.DataFrame) -> pd.Series[int]:
 
 
 def of_one_setting(best: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows of ``best`` on graphs that were searched from the most frequent number of sources. So
-    graphs of another sweep, with another number of sources, stay out of a ranking.
-    """
+    """Finds the number of sources from which most graphs were searched. Returns the rows of ``best`` on the
+    graphs that were searched from this number of sources. This excludes graphs of another sweep with another
+    number of sources from a ranking."""
     if best.empty:
         return best
     counts = best.drop_duplicates(list(GRAPH))["sources"].value_counts()
@@ -460,8 +459,8 @@ def _cut(rows: pd.DataFrame, runs: pd.DataFrame, counting: pd.DataFrame) -> pd.D
 
 
 def _from_all_sources(counting: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
-    """Returns the configurations in ``found`` that have times from all sources of their graph in
-    ``counting``."""
+    """Returns the configurations in ``found`` that have times from all sources that ``counting`` lists for
+    their graph."""
     wanted = counting.groupby(list(GRAPH), as_index=False).size()
     sizes = found[[*GRAPH]].merge(wanted, how="left").set_axis(found.index)["size"]
     return found[found["sources"] == sizes]
@@ -478,7 +477,8 @@ def counting_sources(runs: pd.DataFrame) -> pd.DataFrame:
     """Returns the sources whose times are compared, with one row per graph and source. ``runs`` come from the
     function ``runs``.
 
-    The chosen sources of a graph allow the most comparisons between searches; see ``comparable``.
+    For each graph, the set of sources is chosen that allows the most comparisons between searches; see
+    ``comparable``.
     """
     import pandas as pd
 
@@ -495,8 +495,8 @@ def _comparisons(sets: Iterable[Set[float]], sources: Set[float]) -> tuple[int, 
     """Returns how many comparisons the set ``sources`` allows, and the number of its elements. ``sets``
     contains one set per search: the sources from which it was run.
 
-    A search can be compared if it was run from all of ``sources``. The number of comparisons is the number of
-    sources times the number of comparable searches minus one.
+    A search can be compared if it was run from all of ``sources``. If n searches can be compared, the number
+    of comparisons is (n - 1) times the number of sources.
     """
     searches = sum(sources <= other for other in sets)
     return (searches - 1) * len(sources), len(sources)
@@ -547,8 +547,8 @@ def measured_on(found: pd.DataFrame) -> str:
 
 def conditions(found: pd.DataFrame, family: Family) -> str:
     """Returns sentences that say how the times in ``found`` were measured: on which devices, from how many
-    sources, and with which reading options (such as ``symmetrised``), if all graphs share them. All rows of
-    ``found`` must have the same number of sources."""
+    sources, and which reading options, such as ``symmetrised``, all graphs share. All rows of ``found`` must
+    have the same number of sources."""
     said = measured_on(found)
     sources = int(found["sources"].iloc[0])
     if family.from_sources:

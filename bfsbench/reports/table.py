@@ -1,5 +1,5 @@
-"""Defines the tables that commands print. A table contains its data in a form for programs, and may also
-contain other layouts for people.
+"""Defines the tables that commands print. A table contains machine-readable data, and may also contain
+human-readable layouts of the data.
 
 Tables are written as text, Markdown, LaTeX, CSV or JSON. In text, long cells are wrapped. If a table is too
 wide, its last columns are printed below its first columns.
@@ -36,8 +36,7 @@ Cell = str | int | float | None
 
 
 class Noted(float):
-    """A number that is followed by a remark, such as ``†`` or `` (3)``, in the text layouts of tables. JSON
-    and CSV contain only the number."""
+    """A number that is followed by a remark, such as ``†`` or `` (3)``, in human-readable tables."""
 
     def __new__(cls, value: float, remark: str) -> Noted:
         made = super().__new__(cls, value)
@@ -55,8 +54,8 @@ class Noted(float):
 class Table:
     """One table of data. :func:`render` turns it into text.
 
-    ``rows`` hold one cell per column. If these rows are hard to read, ``drawings`` holds tables with the data
-    in a layout for people. If ``drawings`` is None, people see ``rows``.
+    ``rows`` hold one cell per column. If these rows are hard to read, ``drawings`` contains the data as
+    human-readable tables, which are printed instead. If ``drawings`` is None, ``rows`` are printed.
     """
 
     name: str
@@ -99,8 +98,8 @@ class Table:
 
     @property
     def drawn(self) -> tuple[Table, ...]:
-        """The tables that people see: ``drawings`` or, if that is None, this table without its title and
-        notes."""
+        """The human-readable tables: ``drawings`` or, if ``drawings`` is None, this table without its title
+        and notes."""
         return (replace(self, title="", notes=(), legend=()),) if self.drawings is None else self.drawings
 
     def columns_of(self, *columns: str) -> Table:
@@ -393,9 +392,9 @@ def _latex(table: Table) -> Iterable[str]:
     ``drawn``.
 
     A table has the label ``tab:NAME``. LaTeX does not print comments, so the caption repeats some notes:
-    those in ``captioned``, and those that say of which statistic the times are, such as the fastest sample. A
-    table that does not fit on a page becomes several floating tables, with the labels ``tab:NAME``,
-    ``tab:NAME-2`` and so on.
+    those in ``captioned``, and those that say which statistic the times are, such as the minimum of the
+    samples. A table that does not fit on a page becomes several floating tables, with the labels
+    ``tab:NAME``, ``tab:NAME-2`` and so on.
     """
     notes = [note for note in (*table.notes, *table.legend) if note != HEAT_LEGEND]
     statistics = (STATISTIC, TYPICAL, SPEED_UP)

@@ -326,9 +326,9 @@ class Adaptive(OneLaunchVariant):
         return given or min(most, 2 if most > 2 and self._has_large_levels() else _LARGEST_CLUSTER)
 
     def _has_large_levels(self) -> bool:
-        """Returns whether the levels of the graph are likely to be large. Returns False for graphs with only
-        short rows: a search that reads short rows as records (knob SHORT_ROWS) stores its bitmap in clusters
-        of 16 blocks, and clusters for large levels have 2 blocks."""
+        """Returns whether the levels of the graph are likely to be large, so that clusters of 2 blocks are
+        best. Returns False for graphs with only short rows. A search that reads short rows as records (knob
+        SHORT_ROWS) needs clusters of 16 blocks for its bitmap."""
         mean = int(self.num_edges) / max(1, self.num_vertices)
         if self.num_vertices <= _LARGE or mean < _THIN or self._longest_row <= LONGEST_ROW:
             return False
@@ -350,12 +350,12 @@ class Adaptive(OneLaunchVariant):
         return self.num_vertices >= int(self.knob["MANY_VERTICES"])
 
     def _fresh_words(self) -> int:
-        """Returns the number of words that a block processes between two barriers when the kernel pulls a
-        level. Each block processes its words of the bitmap in portions of this size.
+        """Returns the size in words of the portions in which a block processes its part of the bitmap when
+        the kernel pulls a level. There is a barrier after each portion.
 
-        The number is also the size of an array in dynamic shared memory. A portion has all words of a block,
-        unless this array would then be too large. Returns 0 if the kernel uses an array in static shared
-        memory instead.
+        An array in dynamic shared memory has the same size. If the array is not too large, a single portion
+        contains all words of the block. Returns 0 if the kernel uses an array in static shared memory
+        instead.
         """
         if not self._has_many_vertices() or self._makes_records():
             return 0

@@ -460,12 +460,13 @@ class _Packing:
     def _chosen(
         self, hops: int, reach: npt.NDArray[np.int64]
     ) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Choose the largest distance, in arcs, between a part and its ghosts (vertices of other parts). It
-        is at most ``hops``, unless ``hops`` is 0.
+        """Choose the distance in arcs up to which vertices of other parts become ghosts of a part. This is
+        the largest distance that fits into shared memory. If ``hops`` is not 0, the distance is at most
+        ``hops``.
 
         Returns the distance, the number of ghosts of each part, and the number of local ids of each part. A
-        part has a local id for each of its own vertices, for each ghost, and for each additional group of
-        four neighbours of a long row. Raises LaunchError if not even the distance 1 fits.
+        part has a local id for each of its own vertices, for each ghost, and for each further group of four
+        neighbours of a row with more than four. Raises LaunchError if not even the distance 1 fits.
         """
         many = self.number > _FEW_PARTS * self.device.limits.num_multiprocessors
         for groups in (self.room // 2, self.room) if many and not hops else (self.room,):
@@ -501,7 +502,7 @@ class _Packing:
 
 
 def table_on(device: Device, table: npt.NDArray[np.void]) -> Buffer:
-    """Copy the table that describes the parts to the device. Returns the buffer."""
+    """Copy the table of the parts to the device. Returns the buffer that holds the copy."""
     buffer = device.empty(len(table), Part)
     buffer.upload(table)
     return buffer

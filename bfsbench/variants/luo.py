@@ -1,5 +1,5 @@
-"""Declares the breadth-first search of Luo et al. It has queues of warps, of blocks and of the grid. The size
-of a frontier decides whether its level runs in one block, in resident blocks or in a launch of its own."""
+"""Declares the breadth-first search of Luo et al. Warps, blocks and the whole grid have queues. The size of a
+frontier decides whether its level runs in one block, in resident blocks or in a launch of its own."""
 
 import time
 from collections.abc import Mapping
@@ -107,8 +107,8 @@ class Luo(KernelVariant):
 
     @classmethod
     def auto_knobs(cls, statistics: Statistics) -> Mapping[str, KnobValue]:
-        """Returns knob values for a graph. With these values, hubs are split into several rows. If the graph
-        has long rows, the threads of a warp append to different queues."""
+        """Returns knob values for a graph. They split the rows of graphs with vertices of high degree. If the
+        graph has long rows, they let the threads of a warp append to different queues."""
         queues = {"W_FRONTIERS": 32} if has_long_rows(statistics) else {}
         return queues | ({"SPLIT_DEGREE": 16} if has_hubs(statistics) else {})
 

@@ -7,7 +7,7 @@ from bfsbench.variants.push_private import PushPrivate
 
 class PushMultilevel(PushPrivate):
     """The push search of the book PMPP that runs consecutive small levels in one grid. The book has a drawing
-    of it but no kernel.
+    of this search but no kernel.
 
     The following details are choices of this version. The grid that runs small levels is a single block. A
     level is small if it has at most SMALL_FRONTIER vertices, which the block's shared memory can hold. A

@@ -7,7 +7,7 @@ from bfsbench.variants.base import LevelKernelVariant, Traffic
 
 class Spmv(LevelKernelVariant):
     """The matrix-based search of Deng et al. 2009. The authors of the searches Luo and BFS-4K compare their
-    searches with it.
+    searches with this search.
 
     Deng et al. describe their kernels only by their complexity. The kernel of this project has that
     complexity. It uses one thread per row, and multiplies every row in every level, without a mask. Comments

@@ -1,4 +1,4 @@
-"""Generates graphs. Equal specifications give equal graphs on every machine and any number of cores.
+"""Generates graphs. Equal specifications give equal graphs on every machine and with any number of cores.
 
 To add a generator, write a function in the module ``kinds``, and decorate it with ``@partial(Generator,
 ...)``.

@@ -70,8 +70,9 @@ class Parameter:
         return f"{kind} from {self.minimum:,} to {self.maximum:,}"
 
     def shrunk(self, value: Value, share: float, sides: int) -> Value:
-        """Returns the parameter's value for a smaller graph with about ``share`` of the vertices. ``sides``
-        is the number of sides of a grid that are longer than one cell."""
+        """Returns the parameter's value for a smaller graph, whose number of vertices is about ``share``
+        times the original number. ``sides`` is the number of sides of a grid that are longer than one
+        cell."""
         if isinstance(value, str) or self.growth == "fixed":
             return value
         if self.growth == "logarithm":
@@ -131,8 +132,8 @@ class Generator:
         return values
 
     def shrunk(self, given: Parameters, share: float) -> dict[str, Value]:
-        """Returns all parameters for a smaller graph with about ``share`` of the vertices. Raises UsageError
-        for an unknown, missing or invalid parameter."""
+        """Returns the generator's parameters for a smaller graph, whose number of vertices is about ``share``
+        times the original number. Raises UsageError for an unknown, missing or invalid parameter."""
         values = self.complete(given)
         sides = sum(p.growth == "side" and values[p.name] != 1 for p in self.parameters)
         return {p.name: p.shrunk(values[p.name], share, max(1, sides)) for p in self.parameters}

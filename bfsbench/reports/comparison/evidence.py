@@ -152,7 +152,8 @@ class Evidence:
 
 
 def run_to_run_noise(points: Sequence[Evidence], most: float = MOST_NOISE) -> float:
-    """Returns the estimated standard deviation of the logarithm of the ratio of two runs of unchanged code.
+    """Estimates how much the times of two runs differ although the code is unchanged. Returns the standard
+    deviation of the logarithm of their ratio.
 
     If too few configurations have several runs per side, the deviation is estimated from the ratios of all
     configurations in ``points``. This estimate is at most ``most``. If there are fewer than ENOUGH_POINTS
@@ -210,11 +211,11 @@ def runs_that_tell(point: Evidence, noise: float, threshold: float, p_needed: fl
 
 
 def detected(points: Sequence[Evidence], noise: float, threshold: float) -> dict[int, float]:
-    """Returns the changes of time that the test is likely to detect, as a dictionary. Its keys are numbers of
-    runs (RUNS). Its values are relative changes of one configuration's time, such as 0.08 for 8 %.
+    """Returns a dictionary that maps numbers of runs per side (RUNS) to changes of one configuration's time,
+    such as 0.08 for 8 %.
 
-    If each of the two compared sets has this number of runs, the test detects the change with a probability
-    of 0.9. Smaller changes are less likely to be detected.
+    With this number of runs, the statistical test detects a change of this size with a probability of 0.9.
+    Smaller changes are less likely to be detected.
     """
     known = [point.standard_error * math.sqrt(min(point.runs)) for point in points]
     spread = float(np.median([error for error in known if math.isfinite(error)] or [math.inf]))

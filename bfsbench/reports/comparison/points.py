@@ -501,8 +501,8 @@ def _repeats(row: Row) -> dict[str, str]:
 
 
 def _circumstances(row: Row) -> dict[str, str]:
-    """Returns the properties of a row that may differ between the two sides without making their times
-    incomparable. A difference in them may explain a difference of times."""
+    """Returns the properties of a row, such as the driver, that need not be equal on both sides for a
+    comparison. A difference in these properties may explain a difference of times."""
     # For host programs, the CPU must be equal on both sides, so ``_method`` returns it.
     host_cpu = () if row["backend"] == "host" else ("host_cpu",)
     return {name: row[name] for name in ("driver", "cuda", *host_cpu, "python", "throttle")}
@@ -532,10 +532,9 @@ def _differences(pairs: Sequence[tuple[list[Row], list[Row]]], facts: Facts) -> 
 
 
 def _other_knobs(rows_a: Collection[tuple[str, ...]], rows_b: Collection[tuple[str, ...]]) -> Iterator[str]:
-    """Yields one line for each variant with configurations that differ between the sides only in their knobs.
-    They are not compared. This happens, for example, after a knob's default has changed. The arguments
-    contain the configurations of side A and side B, as values of AXES.
-    """
+    """Yields one line for each variant whose configurations on the two sides differ only in their knobs, for
+    example because a knob's default has changed. Such configurations are not compared. The arguments contain
+    the configurations of side A and side B, as values of AXES."""
     variant, knobs = AXES.index("variant"), AXES.index("knobs")
     sides: list[dict[tuple[str, ...], set[str]]] = [defaultdict(set), defaultdict(set)]
     for side, rows, others in zip(sides, (rows_a, rows_b), ({*rows_b}, {*rows_a}), strict=True):

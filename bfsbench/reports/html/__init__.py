@@ -138,7 +138,7 @@ def points(rows: pd.DataFrame) -> Table:
 
 def _columns(rows: pd.DataFrame) -> list[str]:
     """Returns the columns of the page's table of all result rows, in order. Rates, such as edges per second,
-    stand beside the times."""
+    are next to the times."""
     families = all_families().values()
     figures = [figure.name for family in families for figure in family.figures if figure.shown]
     facts = [column.name for family in families for column in family.columns if column.name not in figures]
@@ -437,10 +437,10 @@ def heat_maps(measured: TimedRows) -> Iterator[dict[str, Any]]:
 
 
 def profiles(measured: TimedRows) -> Iterator[dict[str, Any]]:
-    """Yields a dictionary for JSON per level profile. It has the columns of the profile, and the device,
-    commit, time and file of the profile.
+    """Yields one dictionary per level profile, for JSON. It contains the columns of the profile, and the
+    profile's device, commit, time and file.
 
-    ``fastest`` is true if the profile took the least time among all grids and blocks with its knob values.
+    ``fastest`` is true if no other grid and block with the same knob values took less time.
     """
     levels = measured.levels
     if levels is None or levels.empty:

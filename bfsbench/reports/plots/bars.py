@@ -49,8 +49,8 @@ def bars(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     """Yields pictures with one horizontal bar per search. The bar shows the search's ``search_ms`` divided by
     the best time of the graph.
 
-    A bar starts at 1. A dot marks the best search, whose bar has no length. The time in ms stands beside each
-    bar. A short vertical line shows ``median_ms`` divided by the graph's best ``search_ms``.
+    A bar starts at 1. A dot marks the best search, whose bar has no length. The time in ms is printed beside
+    each bar. A short vertical line shows ``median_ms`` divided by the graph's best ``search_ms``.
 
     All panels of a picture share one axis, which is logarithmic if ratios are large. All panels list the
     searches in one order, by the geometric mean of their ratios. Failed searches come last.
@@ -100,7 +100,8 @@ def _panel(axis: Axes, rows: pd.DataFrame, shown: Sequence[str], together: pd.Da
 
 
 def _legend(backends: set[str], *, emulated: bool) -> list[Artist]:
-    """Returns the legend's entries for the colours of ``backends``, the best search and the median repeat."""
+    """Returns the legend's entries: the colours of ``backends``, the dot at the best search, and the line at
+    the median repeat."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -148,8 +149,8 @@ def speed_ups(measured: TimedRows, *, title: str = "", baselines: Sequence[str] 
 def _speed_up_panel(
     baselines: Sequence[str], axis: Axes, rows: pd.DataFrame, shown: Sequence[str], together: pd.DataFrame
 ) -> None:
-    """Draws one graph's speed-ups as markers. If there is only one baseline, a number stands beside each
-    marker."""
+    """Draws one graph's speed-ups as markers. If there is only one baseline, the speed-up is printed beside
+    each marker."""
     for name, colour, marker in zip(baselines, COLOURS, MARKERS, strict=False):
         part = rows[rows["over"] == name]
         places = [shown.index(label) for label in part["label"]]

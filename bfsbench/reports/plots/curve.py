@@ -1,4 +1,4 @@
-"""Draws lines of search times over the size, average degree or density of graphs, and over commits."""
+"""Plots search times against the size, average degree or density of graphs, and against commits."""
 
 from __future__ import annotations
 
@@ -54,11 +54,12 @@ def curves(
     log_x: bool = True,
     log_y: bool = True,
 ) -> Iterator[Picture]:
-    """Yields pictures of the best time of every series, over a horizontal axis that is one of ``AXES``.
+    """Yields pictures that show the best time of every series against a property of the graphs, which is one
+    of ``AXES``.
 
     A line joins the times of one series on graphs whose names differ only in numbers. ``x`` chooses the
-    horizontal axis. By default there is one picture for each axis on which at least three of these graphs
-    have clearly different values. Raises UsageError for an unknown axis.
+    property. By default there is one picture for each property in which at least three of these graphs
+    clearly differ. Raises UsageError for an unknown axis.
     """
     if x and x not in AXES:
         raise UsageError(f"unknown axis '{x}': there are {', '.join(AXES)}")

@@ -157,7 +157,7 @@ def style_of_width() -> dict[str, Any]:
 
 
 def side_by_side(width: float) -> int:
-    """Returns how many panels stand side by side in a picture, if ``width`` is the usual width of a panel in
+    """Returns how many panels fit side by side into a picture. ``width`` is the usual width of a panel in
     inches."""
     wanted = WIDTH.get()
     return _ACROSS if wanted is None else max(1, min(_ACROSS, int(wanted / (_NARROWED * scaled(width)))))
@@ -169,7 +169,7 @@ def letters_in(inches: float) -> int:
 
 
 def columns_of(axes: Axes) -> int:
-    """Returns how many panels stand side by side in the figure that contains this panel."""
+    """Returns the number of columns of panels in the figure that contains this panel."""
     place = axes.get_subplotspec()
     assert place is not None
     return int(place.get_gridspec().ncols)
@@ -207,10 +207,9 @@ def fit_page(figure: Figure) -> None:
 
 
 def mark_emulated(figure: Figure) -> None:
-    """Writes under a figure's title, and across the figure, that its times are emulated, so that no copy of
-    it looks like a measurement. The panels become transparent, because the text across the figure lies behind
-    them.
-    """
+    """Marks the times of a figure as emulated, below the title and in large letters across the figure, so
+    that no copy of the figure is mistaken for a measurement. The panels become transparent, because the large
+    letters lie behind them."""
     add_lines(figure, ["time in the emulator, not of a GPU"])
     for axes in figure.axes:
         axes.patch.set_visible(False)
@@ -231,8 +230,8 @@ def panels(
 ) -> tuple[Figure, list[Axes]]:
     """Returns a figure with a title, and the list of its ``count`` panels.
 
-    Each panel measures ``size``, its width and height in inches. At most ``across`` panels stand side by
-    side. The lines of ``about`` stand under the title. The figure is widened to make room for ``labels``,
+    ``size`` is the width and height of each panel in inches. There are at most ``across`` columns of panels.
+    The lines of ``about`` are printed under the title. The figure is widened to make room for ``labels``,
     which the caller writes to the left of the first column of panels.
     """
     from matplotlib.figure import Figure
@@ -317,7 +316,7 @@ def _panels_on_a_page(
     measured: TimedRows, graphs: Sequence[str], size: tuple[float, float], texts: Iterable[str]
 ) -> int:
     """Returns how many panels of ``size``, one per graph, fit into a picture of height PAGE_INCHES. The
-    ``texts``, which are printed once above or below all panels, reduce the height that remains for panels."""
+    ``texts`` above and below all panels take a part of this height."""
     across = side_by_side(size[0])
     width = WIDTH.get() or size[0] * across
     above = max(measured.above(graph, letters_in(width / across / 2)).count("\n") for graph in graphs)
@@ -336,8 +335,8 @@ def rows_that_fit(panel: float, lines: int, legend: int) -> int:
 
 
 def _marked(labels: Sequence[str], rows: pd.DataFrame) -> list[str]:
-    """Returns the labels of lines, some with a mark. A label gets the mark if a row of its line in ``rows``
-    is from a search that this project changed."""
+    """Returns the labels of a plot's lines. A label gets a mark if one of the rows with this label belongs to
+    a search that this project changed."""
     changed = set(rows["label"][changed_knobs(rows) != ""])
     return [label + CHANGED if label in changed else label for label in labels]
 
@@ -459,11 +458,8 @@ def note(
     offset: int = 3,
     weight: Literal["normal", "bold"] = "normal",
 ) -> None:
-    """Writes a small text with a white background beside the coordinates ``x``, ``y``.
-
-    ``side`` is the side of the text that is next to the coordinates. ``offset`` is the distance in
-    typographic points.
-    """
+    """Writes a small text with a white background next to the point (``x``, ``y``). ``side`` is the side of
+    the text that faces the point, and ``offset`` is the distance from the point in typographic points."""
     away = (offset if side == "left" else -offset, 0)
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
     drawn = axes.annotate(text, (x, y), away, textcoords="offset points", va="center", ha=side, bbox=box)

@@ -53,7 +53,7 @@ _TICKS = (1.1, 1.25, 1.5, 2, 3, 5)
 
 
 def heat_maps(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
-    """Yields heat maps of times in ms over grid and block.
+    """Yields heat maps of times in ms by grid and block.
 
     A cell shows the time with the best knob values. The cell's colour shows the ratio to the best time of the
     map. A cell is hatched if all its runs failed, and blank if it was not tried.
@@ -162,13 +162,11 @@ the knob has several values. The column ``value`` holds the knob's values."""
 
 
 def knob_sweeps(measured: TimedRows, *, title: str = "", knobs: Sequence[str] = ()) -> Iterator[Picture]:
-    """Yields pictures of the best time of each variant on each graph, over the values of a knob.
-
-    The best time is taken over all values of the other knobs, the grid and the block. A knob is shown on the
-    graphs on which several of its values were measured while all other settings were equal. ``knobs`` names
-    the knobs to draw, by default all. If only the grid or only the block varied, it is drawn like a knob. All
-    searches of one variant share a picture, and all panels of a picture share a time axis.
-    """
+    """Yields pictures that show the best time of each variant on each graph against the values of a knob. All
+    other knobs, the grid and the block have the values that give the best time. A knob is shown on the graphs
+    on which several of its values were measured while all other settings were equal. ``knobs`` names the
+    knobs to draw, by default all. If only the grid or only the block varied, it is drawn like a knob. All
+    searches of one variant share a picture, and all panels of a picture share a time axis."""
     times = measured.configurations
     sweeps: dict[str, list[_Sweep]] = {}
     for label in measured.labels:
@@ -200,10 +198,9 @@ def knob_sweeps(measured: TimedRows, *, title: str = "", knobs: Sequence[str] = 
 
 
 def _varied(times: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yields each knob of which several values were measured on one graph while all other settings were
-    equal. Yields it together with the measured configurations, whose column ``value`` holds the knob's
-    values. If only the grid or only the block varied on a graph, it is yielded like a knob.
-    """
+    """Yields pairs of a knob and the configurations that show its effect. They were measured on one graph
+    with several values of the knob, while all other settings were equal. Their column ``value`` contains the
+    knob's values. The grid and the block count as knobs on graphs on which only one of them varied."""
     settings = times["knobs"].map(knob_values)
     given_values = {
         knob: settings.map(lambda found, knob=knob: found.get(knob)) for knob in values_of_knobs(settings)
@@ -223,9 +220,9 @@ def _others(knob: str, settings: Mapping[str, str]) -> tuple[tuple[str, str], ..
 
 
 def _launches(times: pd.DataFrame) -> Iterator[tuple[str, pd.Series[str]]]:
-    """Yields two pairs of a label and the values of a launch parameter, one value per row. The first pair
-    gives the grids, for graphs on which only the grid varied. The second pair gives the blocks, for graphs on
-    which only the block varied."""
+    """Yields two pairs: the label of the grid with grid sizes, and the label of the block with block sizes.
+    The grid sizes are taken from the rows of graphs on which only the grid varied. The block sizes are taken
+    from the rows of graphs on which only the block varied."""
     kernels = times[times["backend"] != "host"]
     several = kernels.groupby("title")[["grid", "block"]].transform("nunique") > 1
     shown = {"grid": kernels["grid"], "block": kernels["block"].map("{:g}".format)}
@@ -234,10 +231,8 @@ def _launches(times: pd.DataFrame) -> Iterator[tuple[str, pd.Series[str]]]:
 
 
 def _panel(axis: Axes, knob: str, times: pd.DataFrame, measured: TimedRows) -> None:
-    """Draws one panel: times over the values of a knob, with one line per graph.
-
-    The knob's values stand at equal distances, because most of them are powers of two or words.
-    """
+    """Draws one panel: times against the values of a knob, with one line per graph. The knob's values have
+    equal distances on the axis, because most of them are powers of two or words."""
     values = sorted(set(times["value"]), key=value_order)
     best = fastest(times, ("title", "value"))
     for graph in measured.graphs:

@@ -81,7 +81,8 @@ class KernelAllPairs(KernelProgram, AllPairsVariant):
     columns of the distance matrix are padded to a multiple of the tile size. Results have no padding."""
 
     def tile(self) -> int:
-        """Returns the number of rows and columns of a tile. The padded number of rows is a multiple of it."""
+        """Returns the number of rows of a square tile. The number of rows of a padded matrix is a multiple of
+        the result."""
         return 1
 
     def prepare(self) -> None:

@@ -94,10 +94,10 @@ class Search(Problem):
         return Run(search.poison, reset, solve, search.levels, _Check(search, source, self.levels))
 
     def other_sources(self, count: int) -> list[int]:
-        """Returns at most ``count`` random vertices that have out-arcs and that this search reaches, without
-        its source. In an undirected graph, searches from them do about as much work as this search. If this
-        search reaches fewer than ``count`` of them, the method chooses among all vertices with out-arcs.
-        """
+        """Returns at most ``count`` random vertices that have out-arcs and that this search reaches. The
+        source of this search is left out. In an undirected graph, searches from these vertices do about as
+        much work as this search. If there are fewer than ``count`` such vertices, the method chooses among
+        all vertices with out-arcs."""
         with_arcs = np.diff(self.graph.row_offsets) > 0
         reached = with_arcs & (self.levels > 0)
         found = np.flatnonzero(reached if np.count_nonzero(reached) >= count else with_arcs)
@@ -182,8 +182,8 @@ def _check_tree(search: KernelVariant, source: int) -> Buffer:
 
 
 def shared_levels(variant: Variant) -> npt.NDArray[np.int32] | DeviceArray:
-    """Wait for the search of a variant. Returns its levels, int32[V], as an array for other libraries. It is
-    in the memory of the GPU if the search ran there, and otherwise a NumPy array.
+    """Wait for the search of a variant. Returns its levels, int32[V], as an array for other libraries. The
+    array is in GPU memory if the search ran on a GPU. Otherwise it is a NumPy array.
 
     Levels that a kernel has computed are not copied, unless they must be converted, for example from a tree.
     Levels of a search on the CPU are a copy.

@@ -197,7 +197,7 @@ class KernelVariant(KernelProgram, SearchVariant):
     def level_counters(self) -> list[dict[str, int]]:
         """Wait for the search. Returns the event counts of each level, by the names in ``counters``.
 
-        An event counts for the level whose frontier is being expanded. Raises ValueError unless
+        An event is counted at the level whose frontier was being expanded. Raises ValueError unless
         ``counter_buffer`` was set.
         """
         if self.counter_buffer is None:
