@@ -156,8 +156,8 @@ class Dataset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         return self.generator is not None
 
     def recipe(self, source: Source | None) -> Recipe:
-        """Returns the options for reading this graph from ``source``, before the user changes any. ``source``
-        is None for a generated graph."""
+        """Returns the default options for reading this graph from ``source``, which the user may override.
+        ``source`` is None for a generated graph."""
         return Recipe(
             ids=source.ids if source else None,
             self_loops=self.self_loops,

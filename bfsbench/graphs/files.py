@@ -41,7 +41,7 @@ _BLOCK = 1 << 20
 
 
 class UnavailableError(FetchError):
-    """Raised when an address does not give the right file, so that another address should be tried."""
+    """Raised when an address does not give the right file. The caller should then try another address."""
 
 
 class _About(msgspec.Struct, frozen=True):

@@ -122,16 +122,15 @@ class HeaderLines:
             self._block, self._at = block, 0
 
     def peek(self) -> str:
-        """Returns the next line stripped, without taking it. The text is empty at the end of the file."""
+        """Returns the next line without surrounding blanks, but does not consume it. The text is empty at the
+        end of the file."""
         end = self._block.find(b"\n", self._at)
         return self._block[self._at : max(end, self._at)].strip().decode("ascii", "backslashreplace")
 
     def look_ahead(self, *comments: str) -> list[str]:
-        """Returns the next two lines that are neither blank nor comments, without taking them.
-
-        The list is shorter if the file, or its next 64 MiB, contain fewer than two of these lines. Raises
-        InputError for a line that is too long to be an edge.
-        """
+        """Returns the next two lines that are neither blank nor comments, but does not consume them. The list
+        is shorter if the file or its next 64 MiB contain fewer than two of these lines. Raises InputError for
+        a line that is too long to be an edge."""
         lines: list[bytes] = []
         unsearched = self._at
         while True:

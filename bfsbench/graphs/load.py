@@ -89,9 +89,8 @@ class GraphName:
 
     @property
     def full_name(self) -> str:
-        """Returns the graph's name in result rows. Two files may have the same name. The checksum in result
-        rows tells their graphs apart.
-        """
+        """Returns the graph's name in result rows. If two files have the same name, the checksum in result
+        rows distinguishes their graphs."""
         return f"{self.name}:{self.direction}"
 
     @property

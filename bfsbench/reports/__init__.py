@@ -9,7 +9,7 @@
 
 Each table is made by a function of this package, which takes ``Results`` and returns a list of ``Table``.
 ``Results`` hold rows from ``read_results``. :mod:`bfsbench.reports.table` turns tables into text. Measured
-and emulated times stand in separate tables.
+and emulated times are shown in separate tables.
 """
 
 from __future__ import annotations

@@ -40,10 +40,10 @@ def report(
 
     ``rows`` are result files, folders of result files, or a data frame from a sweep or from
     :func:`read_results`. For files, the level profiles beside them are read. A data frame has no level
-    profiles. ``tables`` names the tables, which ``bfsbench report --help`` lists. Emulated rows stand in
-    tables of their own, such as ``best_emulated`` beside ``best``. By default the tables are those that the
-    command prints. ``graphs``, ``variants`` and ``backends`` select rows. ``as_published`` leaves out rows
-    with a knob value by which this project changed the authors' search.
+    profiles. ``tables`` names the tables, which ``bfsbench report --help`` lists. Emulated rows have tables
+    of their own, such as ``best_emulated`` besides ``best``. By default the tables are those that the command
+    prints. ``graphs``, ``variants`` and ``backends`` select rows. ``as_published`` leaves out rows with a
+    knob value by which this project changed the authors' search.
 
     ``out`` names a file to write as well. The suffix of its name decides what it holds: ``.html`` a page;
     ``.md``, ``.tex``, ``.csv``, ``.json`` or ``.txt`` the tables; ``.png``, ``.svg`` or ``.pdf`` a picture.

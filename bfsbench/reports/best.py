@@ -1,7 +1,7 @@
 """Makes tables of the best times.
 
 One table shows the best time of every variant on every graph, with the configuration that gave it. Another
-table shows the times over grid and block for every variant and graph, like Fig. 8 in Springer's paper on
+table shows the times by grid and block for every variant and graph, like Fig. 8 in Springer's paper on
 breadth-first search with CUDA.
 """
 
@@ -186,8 +186,8 @@ def _note_on_sources(family: Family) -> str:
 
 def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
     """Returns the columns that the text layout shows, such as times, rates and counts. If ``brief`` is true,
-    only the first rate is shown. Otherwise all rates are shown. If there are several sources, however, only
-    the rates that have quartiles are shown."""
+    only the first rate is shown. Otherwise, all rates are shown if there is one source, and all rates that
+    have quartiles if there are several sources."""
     totals = [*(column.name for column in kind.family.profile if column.total), RECORDED]
     if kind.emulated:
         return ["points", "failed", *totals]

@@ -88,17 +88,17 @@ def over_commits(rows: pd.DataFrame, family: Family) -> pd.DataFrame:
 
 
 def _of_several_commits(rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows of those searches that have times at two or more commits on the graph. The rows of
-    other searches are left out, because they would reduce the data of a graph: all its rows are later cut to
-    their common sources and to the same number of repeats."""
+    """Returns the rows of the searches that have times at two or more commits on the same graph. The rows of
+    other searches are left out, because they would reduce the data of the graph: all rows of a graph are
+    later cut to their common sources and to the same number of repeats."""
     searches = rows.assign(variant=rows["variant"].str.rsplit(_AT, n=1).str[0]).groupby([*GRAPH, "variant"])
     commits = rows["commit"].where(rows["status"] == "ok").groupby(searches.ngroup()).transform("nunique")
     return rows[commits > 1]
 
 
 def histories(results: Results) -> list[Table]:
-    """Returns the tables of times over commits. Each family of variants with rows has one table for warm
-    caches and one for cold caches. Emulated kernels are left out."""
+    """Returns the tables of times over commits. A family with rows has one table for warm caches and one for
+    cold caches. Emulated kernels are left out."""
     return [_history(kind) for kind in kinds(by_commit(results.rows)) if not kind.emulated]
 
 
@@ -159,9 +159,10 @@ class _Verdicts:
         self._between = cache(self._compared)
 
     def of(self, history: pd.DataFrame) -> Iterator[str]:
-        """Yields one verdict for each commit of a search's history, by comparison with the previous commit.
-        The verdict must hold for more than half of the search's source vertices, otherwise it is UNDECIDED.
-        The first commit has an empty verdict."""
+        """Yields one verdict for each commit in the history of a search. The commit is compared with the
+        previous commit, separately for each source vertex. A verdict that more than half of the source
+        vertices have becomes the commit's verdict. Without a majority, the verdict is UNDECIDED. The first
+        commit has an empty verdict."""
         import pandas as pd
 
         axes = ("graph", "variant", "backend", *SHAPE)

@@ -232,8 +232,8 @@ def search_names(levels: pd.DataFrame) -> pd.Series[str]:
 
 
 def values_of_knobs(settings: Iterable[Mapping[str, str]]) -> Mapping[str, list[str]]:
-    """Returns the values that each knob has among ``settings``, which map knobs to values. Numbers are sorted
-    by size and come before words."""
+    """Returns the values that occur for each knob. ``settings`` contains dictionaries from knob to value.
+    Numbers are sorted by size and come before words."""
     found: dict[str, set[str]] = {}
     for setting in settings:
         for name, value in setting.items():

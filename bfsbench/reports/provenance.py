@@ -348,10 +348,10 @@ def _differences(there: pd.DataFrame, here: pd.DataFrame) -> Iterable[tuple[str,
 
 
 def _instead(name: str, there: set[int], here: set[int]) -> str:
-    """Describes how other rows (``there``) differ from the rows here in the property ``name``, such as
-    ``sources``. Returns text such as ``8 sources instead of 1``, with the largest numbers in ``there`` and
-    ``here``. If these numbers are equal, or if ``name`` is the method or the code, returns text such as
-    ``other code``."""
+    """Returns a phrase for the property ``name``, such as ``sources``, in which other rows differ from the
+    rows here. An example is ``8 sources instead of 1``. The two numbers are the largest in ``there`` (of the
+    other rows) and in ``here``. If the numbers are equal, or if ``name`` is the method or the code, returns
+    text such as ``other code``."""
     if name in ("method", "code") or max(there) == max(here):
         return f"another {name}" if name == "method" else f"other {name}"
     most = "up to " if len(there) > 1 else ""
@@ -452,8 +452,8 @@ def origins_of(rows: pd.DataFrame) -> str:
 
 
 def _mixed(rows: pd.DataFrame) -> list[tuple[str, str]]:
-    """Returns the names of searches whose rows have equal knob values but come from different versions of the
-    code, each with a text that names the commits.
+    """Finds the searches whose rows have equal knob values but come from different versions of the code.
+    Returns pairs of the names of searches and a text that names the commits.
 
     Versions are compared by the hash of the code, or by the commit for rows without a hash.
     """

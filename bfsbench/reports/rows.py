@@ -180,10 +180,10 @@ def as_read(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_latest_code(rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows that are not outdated. A row is outdated if a later row of the same configuration
-    measured other code.
+    """Returns the rows that are not outdated. A row is outdated if a later row of the same configuration has
+    another hash of the code.
 
-    Rows of older files do not say which code they measured. They are kept.
+    Rows without a hash, which come from older files, are kept.
     """
     known = rows["code"].notna() & (rows["code"] != "")
     if not known.any():
@@ -282,7 +282,7 @@ def configurations(
     - ``speedup``: the time of ``baseline`` / this time. ``baseline`` is a host program, by default the
       family's. The speed-up is NaN unless both times were measured on one machine.
 
-    If a configuration was measured more than once from a source, its fastest row counts. A configuration is
+    If a configuration was measured more than once from a source, its fastest row is used. A configuration is
     left out if it lacks a time from a source of its search, because its median would be over other sources.
     """
     return _of_most_sources(_combined(rows, family, also, baseline), also)
@@ -300,8 +300,8 @@ def _of_most_sources(frame: pd.DataFrame, also: Sequence[str] = ()) -> pd.DataFr
 def _combined(
     rows: pd.DataFrame, family: Family | None, also: Sequence[str] = (), baseline: str = ""
 ) -> pd.DataFrame:
-    """Returns one row per configuration, as ``configurations`` does. Configurations that lack a time from a
-    source of their search are included."""
+    """Returns one row per configuration, like ``configurations``, but also includes configurations that lack
+    a time from a source of their search."""
     family = family or find_family(rows["family"].iloc[0] if len(rows) else DEFAULT)
     key = [*SETTING, *SHAPE, *also]
     figures = [figure.name for figure in family.figures]

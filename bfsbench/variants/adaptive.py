@@ -495,7 +495,7 @@ class Adaptive(OneLaunchVariant):
         """Returns the graph's short rows as records, or None if the search runs without records.
 
         The knob SHORT_ROWS decides whether there are records. If the records do not fit into the device's
-        memory, the result is None. With SHORT_ROWS=1, however, DeviceOutOfMemoryError is raised.
+        memory, the result is None, or DeviceOutOfMemoryError is raised if SHORT_ROWS is 1.
         """
         try:
             return self.graph.once(with_records) if self._makes_records() else None

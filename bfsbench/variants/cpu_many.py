@@ -56,9 +56,9 @@ def _call(graph: Graph, sources: Ids, arrays: Mapping[str, Any], **settings: flo
 
 
 def near_each_other(graph: Graph, sources: Ids, bits: int) -> npt.NDArray[np.int64]:
-    """Returns an order of the sources, int64[S], as indices into ``sources``. Sources that are near each
-    other in the graph follow each other. So each pass, which takes the next ``bits`` sources, searches from
-    neighbouring vertices."""
+    """Sorts the sources so that sources that are near each other in the graph follow each other. Returns the
+    order as indices into ``sources``, int64[S]. Each pass takes the next ``bits`` sources, and so searches
+    from neighbouring vertices."""
     order = np.arange(len(sources))
     if len(sources) > bits:
         _call(graph, sources, {"order": order}, bits=bits)
@@ -103,9 +103,9 @@ class ManySearches:
         self._memory = {"rows": rows[-rows.ctypes.data % 64 :], "queues": queues, "states": states}
 
     def run(self, sources: Ids, distances: npt.NDArray[np.int32] | None = None) -> Measures:
-        """Search from distinct sources, int32[S]. Returns the results, in the order of the sources. Also
-        writes the distances from each source to its row of ``distances``, int32[V, V], unless it is None.
-        Raises LaunchError when the system refuses memory or threads."""
+        """Search from distinct sources, int32[S]. Returns the results, in the order of the sources. If
+        ``distances``, int32[V, V], is not None, the function writes the distances from each source to the
+        source's row of this array. Raises LaunchError when the system refuses memory or threads."""
         bits = int(self._settings["bits"]) if self._grouped else len(sources)
         order, found = near_each_other(self._graph, sources, bits), np.zeros(len(sources), [*FIELDS])
         arrays = {

@@ -11,9 +11,9 @@ class PushCudaGraph(LevelKernelVariant):
 
     The usual loop launches one level, and waits to learn whether the level has found a vertex. This search
     waits only once per CUDA graph, which has LEVELS_PER_LAUNCH levels. In exchange, the last CUDA graph may
-    have levels beyond the end of the search. With LEVELS_PER_LAUNCH=0, the search uses the usual loop, so
-    that the gain of the CUDA graph can be measured. A profiled search also uses the usual loop, because each
-    level is timed.
+    contain levels beyond the last level of the search. With LEVELS_PER_LAUNCH=0, the search uses the usual
+    loop, so that the gain of the CUDA graph can be measured. A profiled search also uses the usual loop,
+    because each level is timed.
     """
 
     name = "push_cuda_graph"

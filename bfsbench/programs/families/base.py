@@ -198,8 +198,8 @@ class Family(ABC):
         raise UsageError(f"{self.title} have no paths")
 
     def foreign(self) -> type[ForeignProgram]:
-        """Returns the base class for programs of other authors that solve this problem. Raises UsageError if
-        the family accepts no programs of other authors."""
+        """Returns the base class of the variants that run programs of other authors for this problem. Raises
+        UsageError if the family accepts no programs of other authors."""
         raise UsageError(f"{self.title} accept no programs of other authors")
 
     def advice(self, rows: pd.DataFrame) -> Iterator[str]:

@@ -1,5 +1,5 @@
 """Shows a comparison of two sets of result rows as three tables: a summary, all compared configurations, and
-the configurations that only one set has.
+the configurations that only one set contains.
 
 The module also compares two files of the emulator's counters, kernel by kernel. Counters repeat exactly, so
 no statistics are needed.
@@ -262,7 +262,7 @@ def _order(point: Compared) -> tuple[int, float]:
 
 
 def _drawing(table: Table, verdict: str) -> Table:
-    """Returns a table of the configurations with the verdict ``verdict``. It has no columns for verdict and
+    """Returns a table of the configurations whose verdict is ``verdict``. It has no columns for verdict and
     backend, and no empty columns."""
     rows = [row for row in table.rows if row[0] == verdict]
     shown = replace(table, rows=rows[:_MOST_SHOWN])

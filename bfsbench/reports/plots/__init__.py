@@ -13,7 +13,7 @@ options as keyword arguments, and yields pictures.
 
 A *series* is a set of rows that becomes one line or one bar. The column ``series`` of the rows may name it.
 Without that column, each variant is a series. Graphs and series keep the order of their first rows, unless a
-picture sorts them by time. Measured and emulated times stand in separate pictures.
+picture sorts them by time. Measured and emulated times are shown in separate pictures.
 """
 
 from __future__ import annotations

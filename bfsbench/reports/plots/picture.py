@@ -146,8 +146,8 @@ WIDTH: ContextVar[float | None] = ContextVar("width", default=None)
 
 
 def scaled(size: float) -> float:
-    """Returns ``size``, a length or a font size, scaled for a picture of the width WIDTH. The result is
-    smaller than ``size`` if the picture is narrow."""
+    """Returns ``size``, a length or a font size, scaled to the picture width WIDTH. In a narrow picture, the
+    result is smaller than ``size``."""
     return size * min(1.0, max(_SMALLEST, (WIDTH.get() or math.inf) / _FULL_INCHES))
 
 
@@ -277,9 +277,9 @@ def lined_pictures(
     default, all graphs in ``rows`` are shown, in the order of ``measured.graphs``.
 
     ``draw`` draws one panel. Its arguments are the panel, the rows of the panel's graph, the labels of the
-    lines, and the rows of all panels of the picture, because all panels share one axis. ``label`` stands
-    below each panel, and ``meaning`` once below all panels. ``below`` is extra room under each panel,
-    in inches. ``part`` is appended to titles and file names, such as the variant that the pictures show.
+    lines, and the rows of all panels of the picture, because all panels share one axis. ``label`` is printed
+    below each panel, and ``meaning`` once below all panels. ``below`` is extra room under each panel, in
+    inches. ``part`` is appended to titles and file names, such as the variant that the pictures show.
     """
     heading = title + measured.heading + (f": {part}" if part else "")
     graphs = graphs or measured.among(rows)

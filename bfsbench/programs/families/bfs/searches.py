@@ -120,7 +120,7 @@ class ForeignSearch(ForeignProgram, HostVariant):
 
 
 class KernelVariant(KernelProgram, SearchVariant):
-    """The base class of breadth-first searches that run CUDA kernels."""
+    """The base class of breadth-first searches that consist of CUDA kernels."""
 
     layers: ClassVar[tuple[str, ...]] = ()
     """Names of the layers of a search. A layer is a group of threads that runs a level, such as one block or
