@@ -162,8 +162,9 @@ def _tar_member(path: Path, archive: tarfile.TarFile) -> tuple[str, IO[bytes]]:
 
 
 class _TarStream:
-    """Wraps an archive's stream for tarfile, which trusts the sizes in the archive's headers. Wrong sizes
-    then cannot make tarfile read too much at once or seek to a negative position.
+    """A stream of an archive for tarfile. It limits read sizes and positions, because tarfile trusts the
+    sizes in the archive's headers. A wrong size could make tarfile read too much at once or seek to a
+    negative position.
 
     Raises tarfile.ReadError for an implausible size or position, and EOFError if the archive ends within a
     header.

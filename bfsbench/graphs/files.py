@@ -183,8 +183,8 @@ def _held_source(dataset: Dataset, source: Source) -> Held | None:
 
 
 def _place(origin: str) -> str:
-    """Returns an address without its protocol. Two addresses that differ only in HTTP and HTTPS then compare
-    equal. This is needed because older records have HTTP addresses of files that the catalogue now gets by
+    """Returns an address without its protocol, so that addresses that differ only in HTTP and HTTPS compare
+    equal. This is needed because older records contain HTTP addresses of files that the catalogue now gets by
     HTTPS."""
     return origin.removeprefix("https://").removeprefix("http://")
 

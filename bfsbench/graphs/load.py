@@ -256,9 +256,9 @@ def request_for(dataset: Dataset) -> GraphName:
 def prepare(
     request: GraphName, found: Held | None, progress: Progress | None = None, *, check: bool = True
 ) -> Graph:
-    """Returns the graph of a parsed name from the cache. If it is not there, it is made, checked and stored.
-    ``found`` is the dataset's file, if the graph is read from a dataset. An interrupt (Ctrl-C) ends the wait
-    for the graph at once."""
+    """Returns the graph of a parsed name from the cache. If the cache does not contain the graph, it is made,
+    checked and stored. ``found`` is the dataset's file, if the graph is read from a dataset. An interrupt
+    (Ctrl-C) ends the wait for the graph at once."""
     return interruptible(lambda: _prepared(request, found, progress, check))
 
 

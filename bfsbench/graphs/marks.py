@@ -60,7 +60,7 @@ def split_marks(name: str) -> tuple[str, Marks]:
 
 
 def marks_of(found: Mapping[str, str]) -> Marks:
-    """Converts the texts in ``found``, under the keys ``shrink`` and ``stands_for``, to Marks. A missing key
+    """Convert the texts in ``found``, under the keys ``shrink`` and ``stands_for``, to Marks. A missing key
     gives the default.
 
     Raises UsageError if ``shrink`` is not a number above 0 and at most 1, or if ``stands_for`` is empty.

@@ -306,15 +306,15 @@ class Contract:
         return "\n".join(lines) + "\n"
 
     def signatures(self, source: Path, include: Sequence[Path]) -> dict[str, Signature]:
-        """Returns the signatures of all kernels that the file ``source`` or its local headers declare, by
-        kernel name."""
+        """Returns the signatures of all kernels that the file ``source`` or its local headers declare. The
+        keys are the names of the kernels."""
         declared = declared_parameters(source, include).items()
         return {name: Signature(source.name, name, parameters, self.types) for name, parameters in declared}
 
 
 def declared_parameters(source: Path, include: Sequence[Path] = ()) -> dict[str, list[Parameter]]:
-    """Returns the parameters of all kernels that a ``.cu`` file or its local headers declare, by kernel name.
-    Macros without parameters are expanded."""
+    """Returns the parameters of all kernels that a ``.cu`` file or its local headers declare. The keys are
+    the names of the kernels. Macros without parameters are expanded."""
     kernels: list[KernelDefinition] = []
     macros: dict[str, str] = {}
     for text in texts(source, include):

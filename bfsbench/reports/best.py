@@ -87,8 +87,8 @@ def best_times(results: Results, levels: pd.DataFrame | None = None, *, brief: b
 
 
 def _best(kind: Kind, levels: pd.DataFrame | None, known: Mapping[Hashable, float]) -> pd.DataFrame:
-    """Returns one row for each graph, variant and device: the fastest configuration. Rows are sorted by graph
-    and time.
+    """Returns one row for each graph, variant and device: the fastest configuration. The rows of a graph
+    follow each other, with the fastest first.
 
     ``known`` maps a graph's checksum and a variant to the time in ms that the variant took on the project's
     own GPU.
@@ -202,8 +202,8 @@ def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
 
 
 def _drawings(frame: pd.DataFrame, kind: Kind, brief: bool) -> list[Table]:
-    """Returns the text layout of a table of best times: one table per graph, with variants sorted by time.
-    Emulated kernels are sorted by the times recorded on the project's own GPU.
+    """Returns the text layout of a table of best times: one table per graph, with the fastest variant first.
+    For emulated kernels, the order follows the times recorded on the project's own GPU.
 
     Columns without information are left out.
     """
@@ -251,8 +251,8 @@ model."""
 
 
 def recorded(kind: Kind) -> tuple[dict[Hashable, float], str]:
-    """Returns the best times in ms that searches took on the project's own GPU, by graph checksum and
-    variant. Also returns a note on the origin of these times.
+    """Returns the best times in ms that searches took on the project's own GPU. The keys of the dictionary
+    are a graph's checksum and a variant. Also returns a note on the origin of these times.
 
     ``kind`` contains the rows of the table that will show these times. Times on a graph are returned only if
     the project's GPU searched the graph from the sources in these rows. No times are returned if any of these

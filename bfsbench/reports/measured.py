@@ -137,14 +137,14 @@ class TimedRows(Kind):
 
     @cached_property
     def _vertices(self) -> dict[Hashable, dict[int, str]]:
-        """The names of each graph's source vertices, by the graph's title. The function ``names_of_sources``
-        finds them."""
+        """The names of each graph's source vertices, from ``names_of_sources``. The keys are the titles of
+        graphs."""
         return names_of_sources(self.rows, "title")
 
     @cached_property
     def _sources(self) -> dict[Hashable, list[int]]:
-        """The source vertices from which each graph's searches are compared, by the graph's title. The
-        function ``rows.comparable`` chooses them."""
+        """The source vertices from which the searches on each graph are compared, as ``rows.comparable``
+        chooses them. The keys are the titles of graphs."""
         titles = self.rows[[*GRAPH, "title"]].drop_duplicates()
         return sources_of(self.counting.merge(titles), "title")
 
@@ -159,8 +159,8 @@ def ranking(best: pd.DataFrame) -> list[str]:
 
 
 def ratios(best: pd.DataFrame) -> pd.Series[float]:
-    """Returns each row's ``search_ms`` divided by the least ``search_ms`` of the row's graph. The ratio is
-    NaN if the least time is 0."""
+    """Returns each row's ``search_ms`` divided by the smallest ``search_ms`` of the row's graph. The ratio is
+    NaN if the smallest time is 0."""
     least = best.groupby("title")["search_ms"].transform("min")
     return best["search_ms"] / least.where(least > 0)
 
@@ -218,8 +218,8 @@ def settings_of(knobs: pd.Series[str]) -> pd.Series[str]:
 def search_names(levels: pd.DataFrame) -> pd.Series[str]:
     """Returns a name for each row's search: the label of its series, followed by the row's settings.
 
-    The settings are the values of knobs, grid and block. A setting is named only if it has several values
-    among the rows with this label.
+    The settings are the values of knobs, grid and block. A setting is named only if the rows with this label
+    have several values of it.
     """
     names = levels["label"]
     for _, rows in levels.groupby("label"):

@@ -140,10 +140,8 @@ def bytes_moved(variant: type[KernelVariant], work: Work, row: Row) -> float | N
 
 
 def floors(variant: type[KernelVariant], work: Work, row: Row, ceilings: Ceilings) -> dict[str, float | None]:
-    """Returns the least time in ms that each of BOUNDS (latency, random access, bandwidth) allows.
-
-    A value is None if it depends on the number of edges and that number is unknown.
-    """
+    """Returns a lower bound on the time in ms for each of BOUNDS (latency, random access, bandwidth). The
+    bound is None if it depends on the number of edges and that number is unknown."""
     loads_us = _CHAIN * ceilings.at("dependent_loads", _LARGE) / 1e3
     latency_us = work.launched_levels * ceilings.at("launch_and_read") + work.levels * loads_us
     latency_us += work.barrier_levels * ceilings.at("barrier")

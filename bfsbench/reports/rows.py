@@ -116,7 +116,7 @@ class Kind:
 
     @cached_property
     def sources(self) -> dict[Hashable, list[int]]:
-        """The source vertices of each graph, by the graph's name and checksum."""
+        """The source vertices of each graph. The keys are the graph's name and checksum."""
         return sources_of(self.runs, [*GRAPH])
 
     def searched(self, graph: str, checksum: str) -> str:
@@ -126,7 +126,7 @@ class Kind:
 
     @cached_property
     def _names(self) -> dict[Hashable, dict[int, str]]:
-        """The names of each graph's source vertices, by the graph's name and checksum."""
+        """The names of each graph's source vertices. The keys are the graph's name and checksum."""
         return names_of_sources(self.rows, [*GRAPH])
 
 
@@ -280,7 +280,7 @@ def configurations(
     - ``prepare_ms``: the preparation. It is NaN for older rows, in which the column means something else;
     - ``compile_ms``: the compilation. The largest value of all sources is taken;
     - ``speedup``: the time of ``baseline`` / this time. ``baseline`` is a host program, by default the
-      family's. The speed-up is NaN unless both times were measured on one machine.
+      family's. The speed-up is NaN if the two times were measured on different machines.
 
     If a configuration was measured more than once from a source, its fastest row is used. A configuration is
     left out if it lacks a time from a source of its search, because its median would be over other sources.
@@ -514,7 +514,8 @@ def sources_of(rows: pd.DataFrame, by: str | list[str]) -> dict[Hashable, list[i
 def short_names(graphs: Iterable[str]) -> dict[str, str]:
     """Returns a dictionary that maps each graph's full name to a short name.
 
-    Options after a colon and parameters in brackets are left out, unless two short names would then be equal.
+    A short name lacks the options after a colon and the parameters in brackets, unless two short names would
+    become equal without them.
     """
     found = {}
     graphs = list(dict.fromkeys(graphs))

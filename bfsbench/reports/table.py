@@ -279,7 +279,7 @@ def render(
 ) -> str:
     """Returns all tables as one text in one of FORMATS, ending with a newline.
 
-    Text is at most ``width`` characters wide, as far as possible. ``colour`` adds terminal colours to heat
+    Text is at most ``width`` characters wide, if this is possible. ``colour`` adds terminal colours to heat
     maps. Raises UsageError if several tables are to become CSV, because CSV text holds only one table. The
     message suggests the option ``narrow``, which selects one table.
     """

@@ -56,7 +56,7 @@ def _call(graph: Graph, sources: Ids, arrays: Mapping[str, Any], **settings: flo
 
 
 def near_each_other(graph: Graph, sources: Ids, bits: int) -> npt.NDArray[np.int64]:
-    """Sorts the sources so that sources that are near each other in the graph follow each other. Returns the
+    """Sort the sources so that sources that are near each other in the graph follow each other. Returns the
     order as indices into ``sources``, int64[S]. Each pass takes the next ``bits`` sources, and so searches
     from neighbouring vertices."""
     order = np.arange(len(sources))

@@ -10,8 +10,8 @@ class DirectionOptimized(KernelVariant):
     """Beamer's direction-optimising search, with the push and pull kernels of the book PMPP.
 
     The kernels come from figures 15.6 and 15.8 of the book. In addition, they count the vertices and edges
-    that they reach. In both directions the level array is the frontier, while Beamer's program keeps a queue
-    and a bitmap.
+    that they reach. The level array is the frontier for pushes and for pulls, whereas Beamer's program keeps
+    a queue and a bitmap.
 
     The number of unexplored out-edges estimates how many edges a pull would read, as in Beamer's program,
     even on directed graphs. Edges of the frontier do not count as unexplored. The first level is always

@@ -517,8 +517,8 @@ _OTHER_BYTES = 6 << 10
 
 
 def bitmap_bytes(number: int) -> int:
-    """Returns the bytes of shared memory for a block's seven bitmaps with one bit per part. The graph has
-    ``number`` parts."""
+    """Returns the bytes of shared memory that a block needs for its seven bitmaps. Each bitmap has one bit
+    for each of the graph's ``number`` parts."""
     return 7 * 4 * -(-number // 32)
 
 
@@ -534,6 +534,6 @@ def most_groups(device: Device, number: int = 0) -> int:
 
 
 def memory_of(groups: int, number: int) -> int:
-    """Returns the bytes of shared memory for ``groups`` groups of PLACES local ids and for the bitmaps of
-    ``number`` parts. A local id is the number of a vertex within a part."""
+    """Returns the bytes of shared memory that a block needs for ``groups`` groups of PLACES local ids and for
+    the bitmaps of ``number`` parts. A local id is the number of a vertex within a part."""
     return groups * _GROUP_BYTES + bitmap_bytes(number)

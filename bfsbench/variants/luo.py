@@ -127,10 +127,10 @@ class Luo(KernelVariant):
         self._bind_grid_layers({**search, **launch})
 
     def _upload_rows(self, degree: int) -> dict[str, Any]:
-        """Returns row offsets, column indices and run lengths on the device, by the names of kernel
-        parameters. A run length is the number of rows into which a vertex is split. If ``degree`` is 0, the
-        rows are the graph's own, without run lengths. Otherwise vertices whose degree exceeds ``degree`` are
-        split into several rows."""
+        """Upload row offsets, column indices and run lengths to the device. Returns the device arrays as a
+        dictionary whose keys are the names of kernel parameters. A run length is the number of rows into
+        which a vertex is split. If ``degree`` is 0, the rows are the graph's own, without run lengths.
+        Otherwise vertices whose degree exceeds ``degree`` are split into several rows."""
         self.max_degree = int(np.diff(self.host_graph.row_offsets).max())
         self.split: SplitRows | None = None
         if degree == 0:

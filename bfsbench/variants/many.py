@@ -106,7 +106,7 @@ def graph_members(program: KernelProgram, short: int = SHORT, most: int = PIECE)
 
 
 def grouped(graph: Graph, sources: Ids, bits: int) -> npt.NDArray[np.int64]:
-    """Sorts the sources so that sources that are near each other in the graph are near each other in the
+    """Sort the sources so that sources that are near each other in the graph are near each other in the
     order. Returns the order as indices into ``sources``, int64[S]. One pass takes the next ``bits`` sources,
     and so searches from neighbouring sources. Within a pass, searches that grow fast come first."""
     order = near_each_other(graph, sources, bits)
@@ -120,8 +120,8 @@ def _growth(graph: Graph, sources: Ids) -> npt.NDArray[np.float64]:
     """Returns a class for each source, float64[S]. A search from a source of a higher class grows faster.
 
     The class depends on the number of arcs that leave the source's neighbours. Each power of eight begins a
-    new class. Two searches of one class reach most vertices at similar levels. If all searches of a pass are
-    of one class, most words of the bit sets get either many new bits in a level, or none.
+    new class. Two searches of the same class reach most vertices at similar levels. If all searches of a pass
+    belong to the same class, most words of the bit sets get either many new bits in a level, or none.
     """
     offsets = graph.row_offsets
     targets = neighbours(offsets, graph.column_indices, sources)

@@ -144,8 +144,8 @@ class ResidentParts(OneLaunchVariant):
         )
 
     def _layout(self, parts: GraphParts) -> tuple[SlotLayout, int]:
-        """Returns the layout of a block's shared memory, and its size in bytes. A slot holds one part. The
-        block gets as many slots as its shared memory has room for."""
+        """Returns the layout of a block's shared memory, and its size in bytes. A slot is the memory for one
+        part. The block gets as many slots as fit into its shared memory."""
         slot_groups = parts.most_ids // PLACES
         slots = most_groups(self.device, parts.number) // slot_groups
         slots = min(slots, _SLOTS, parts.number, (2**15 - 1) // parts.most_ids)

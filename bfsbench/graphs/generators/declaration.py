@@ -198,8 +198,7 @@ _EXAMPLE = "write it like kronecker(scale=12,edge_factor=16,seed=1)"
 
 
 def parse_spec(text: str) -> tuple[str, dict[str, Value]]:
-    """Splits the specification of a generated graph into the generator's name and its parameters, and returns
-    both.
+    """Split the specification of a generated graph. Returns the generator's name and its parameters.
 
     Empty parentheses may be left out. The names and values of parameters are not checked here, but later,
     when the graph is generated. Raises UsageError for a syntax error.

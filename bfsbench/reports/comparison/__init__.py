@@ -12,8 +12,8 @@ With a threshold of 5 % the verdict is
 - same, if the whole interval is between 1 / 1.05 and 1.05;
 - undecided otherwise, because the repeats spread too far or are too few.
 
-If both sides measured identical code, by its hash, a point is never slower or faster. The verdict is then
-that the machine differs.
+If the hashes show that both sides measured identical code, the verdict is "machine differs" instead of slower
+or faster.
 
 The verdicts "slower" and "faster" need further evidence, for two reasons. First, one process takes all
 repeats of a row within a second, and times of another process on another day differ. This run-to-run noise is

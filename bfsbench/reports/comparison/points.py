@@ -151,13 +151,13 @@ SEARCHED = "searched"
 
 def of_searches(side: Side, first: str, second: str) -> tuple[Side, Side]:
     """Returns two sides: the rows of the search ``first``, and the rows of the search ``second``. A search is
-    a variant. On each graph, a side has only the search's configuration with times from the most sources. If
-    several configurations have times from that many sources, the side has the fastest of them (geometric mean
-    of ``search_ms``).
+    a variant. On each graph, a side contains only one configuration of the search: the configuration with
+    times from the most sources. If there are several, the side contains the fastest (geometric mean of
+    ``search_ms``).
 
     The columns in which two searches always differ are made equal, so that rows of one graph and one source
-    form a pair. The column ``SEARCHED`` then has the name of the variant. Raises UsageError if a search has
-    no rows with times.
+    form a pair. The added column ``SEARCHED`` contains the name of the variant. Raises UsageError if a search
+    has no rows with times.
     """
     aliases = {alias: variant.name for variant in all_variants().values() for alias in variant.aliases}
     names = aliases | {row["variant"]: row["variant"] for row in side.rows}

@@ -233,7 +233,7 @@ def _advice(found: Comparison) -> Iterator[str]:
 
 def points(found: Comparison) -> Table:
     """Returns a table with one line for each configuration that both sides measured. Lines are sorted by
-    verdict, and the largest changes come first."""
+    verdict. Among lines with equal verdicts, the largest change comes first."""
     columns = (
         *("verdict", *AXES, "a_ms", "b_ms", "ratio", "ratio_low", "ratio_high"),
         *("repeats_needed", "runs_needed"),
@@ -256,8 +256,8 @@ def points(found: Comparison) -> Table:
 
 
 def _order(point: Compared) -> tuple[int, float]:
-    """Returns a key that sorts compared configurations by their verdict, and then by the size of the
-    change."""
+    """Returns a sort key for compared configurations. Verdicts follow in the order of VERDICTS. Among
+    configurations with equal verdicts, the largest change comes first."""
     return VERDICTS.index(point.verdict), -abs(point.ratio.middle) if point.ratio else 0.0
 
 

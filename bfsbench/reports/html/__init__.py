@@ -149,8 +149,8 @@ def _columns(rows: pd.DataFrame) -> list[str]:
 def _leading(rows: pd.DataFrame) -> pd.DataFrame:
     """Returns at most ``_MOST_POINTS`` result rows, in their original order.
 
-    If rows must be left out, each search on each graph keeps its fastest rows. All searches then keep about
-    equally many rows.
+    If rows must be left out, each search on each graph keeps its fastest rows, and all searches keep about
+    the same number of rows.
     """
     if len(rows) <= _MOST_POINTS:
         return rows

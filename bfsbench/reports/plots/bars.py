@@ -53,7 +53,7 @@ def bars(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     each bar. A short vertical line shows ``median_ms`` divided by the graph's best ``search_ms``.
 
     All panels of a picture share one axis, which is logarithmic if ratios are large. All panels list the
-    searches in one order, by the geometric mean of their ratios. Failed searches come last.
+    searches in the same order, sorted by the geometric mean of their ratios. Failed searches come last.
     """
     import pandas as pd
 
@@ -121,10 +121,10 @@ PARALLEL = "cpu_parallel"
 def speed_ups(measured: TimedRows, *, title: str = "", baselines: Sequence[str] = ()) -> Iterator[Picture]:
     """Yields pictures of the speed-ups of all series over CPU programs, on a logarithmic axis.
 
-    A speed-up is the time of a baseline divided by the best time of the series. Both times were taken on one
-    machine and from the same sources. ``baselines`` names the CPU programs, by default the family's baseline
-    and ``cpu_parallel``. All panels of a picture share one axis. A series right of the line at 1 is faster
-    than the baseline.
+    A speed-up is the time of a baseline divided by the best time of the series. Both times were measured on
+    the same machine and from the same sources. ``baselines`` names the CPU programs, by default the family's
+    baseline and ``cpu_parallel``. All panels of a picture share one axis. A series right of the line at 1 is
+    faster than the baseline.
     """
     import pandas as pd
 

@@ -112,7 +112,7 @@ def _figures(
 
 
 def _scale(axis: Axes, limits: tuple[float, float], *, log_x: bool, log_y: bool) -> None:
-    """Scales the axes of one picture. ``limits`` are the least and the largest time of all pictures."""
+    """Scales the axes of one picture. ``limits`` are the smallest and the largest time in all pictures."""
     if log_x:
         plain_log(axis, "x")
     else:

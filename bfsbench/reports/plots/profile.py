@@ -52,11 +52,8 @@ def profiled(measured: TimedRows) -> pd.DataFrame:
 
 
 def of_fastest_launch(levels: pd.DataFrame) -> pd.DataFrame:
-    """Returns the level profiles of each search, at its fastest grid and block only.
-
-    Rows that differ only in grid and block belong to one search. The fastest grid and block have the least
-    total time over all levels.
-    """
+    """Returns the level profiles of each search at its fastest grid and block. These have the shortest total
+    time over all levels. Rows that differ only in grid and block belong to the same search."""
     search = ["title", "source", "label", "knobs"]
     launch = [*search, "grid", "block"]
     totals = levels.groupby(launch, dropna=False)["time_us"].sum().reset_index()

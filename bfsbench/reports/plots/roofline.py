@@ -33,7 +33,7 @@ def rooflines(measured: TimedRows, *, title: str = "", ceilings: Ceilings | None
     """Yields pictures with one horizontal bar per search. The bar shows the search's share of the device's
     ceiling, in per cent.
 
-    The share is the least time that the device's limits allow, divided by the measured time.
+    The share is the shortest time that the device's limits allow, divided by the measured time.
     ``bfsbench.reports.roofline`` defines it. The colour shows which limit bounds the search. A bar is hatched
     if the work is estimated by a model instead of counted. If there are several sources, the bar shows the
     source with the median share. By default ``ceilings`` are read from the file of ceilings beside the result

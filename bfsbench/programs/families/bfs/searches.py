@@ -195,7 +195,8 @@ class KernelVariant(KernelProgram, SearchVariant):
         return levels if self.level_places is None else levels[self.level_places]
 
     def level_counters(self) -> list[dict[str, int]]:
-        """Wait for the search. Returns the event counts of each level, by the names in ``counters``.
+        """Wait for the search. Returns the event counts of each level, as dictionaries whose keys are the
+        names in ``counters``.
 
         An event is counted at the level whose frontier was being expanded. Raises ValueError unless
         ``counter_buffer`` was set.
@@ -219,8 +220,9 @@ class LevelKernelVariant(KernelVariant):
     """Name of the kernel. None stands for the name of the variant."""
 
     def arguments(self) -> Mapping[str, Argument]:
-        """Returns the kernel's arguments before ``progress``, by parameter name. The default suits a kernel
-        that has one thread per vertex and reads out-neighbours."""
+        """Returns the arguments for the kernel's parameters before ``progress``, as a dictionary whose keys
+        are the names of the parameters. The default suits a kernel that has one thread per vertex and reads
+        out-neighbours."""
         return {**self.graph.csr, "num_vertices": self.num_vertices, "levels": self.level_array}
 
     def work_items(self) -> int:
