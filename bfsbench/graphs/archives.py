@@ -199,10 +199,10 @@ class _TarStream:
 def _choose(path: Path, members: list[str]) -> str:
     """Returns the name of the one member of an archive that is the graph.
 
-    A file is well named if it is called like the archive, or like the folder in which it lies, apart from
-    suffixes. Four groups of members are examined in this order: well-named graph files, all
-    well-named files, all graph files, and all files. The first group that has exactly one member decides.
-    Raises InputError if no group has exactly one member.
+    A file is well named if, apart from suffixes, it has the name of the archive or of the folder that
+    contains it. Four groups of members are examined in this order: well-named graph files, all well-named
+    files, all graph files, and all files. The first group that has exactly one member decides. Raises
+    InputError if no group has exactly one member.
     """
     graphs = [name for name in members if _is_graph(name)]
     fitting = [

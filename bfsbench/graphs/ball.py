@@ -10,10 +10,10 @@ def ball(graph: Graph, share: float) -> EdgeList:
     """Returns a connected subgraph with about ``share`` of the graph's vertices, renumbered in ascending
     order. Its arcs are all arcs between these vertices.
 
-    A breadth-first search from the vertex of highest degree selects the vertices: it stops when it has
-    reached enough of them. The search follows arcs in both directions. The subgraph is smaller if the start
-    vertex has a smaller connected component. The subgraph's diameter is usually smaller than the diameter of
-    the whole graph.
+    The vertices are found by a breadth-first search from the vertex of highest degree, which stops when it
+    has reached enough vertices. The search follows arcs in both directions. The subgraph is smaller if the
+    start vertex has a smaller connected component. The subgraph's diameter is usually smaller than the
+    diameter of the whole graph.
     """
     wanted = max(1, round(graph.num_vertices * share))
     renumbered = np.full(graph.num_vertices, -1, np.int32)

@@ -115,8 +115,8 @@ def build_graph(
     """Convert an edge list to a graph in memory. Its statistics contain only ``edges_listed``.
 
     Offsets are int64 for more than ``wide_above`` arcs. The conversion needs 8 bytes per arc in addition to
-    the edges and the result. The function drops its references to the arrays in ``edges`` early, so that
-    their memory is freed unless the caller still holds references. Raises InputError for ids out of range.
+    the edges and the result. The function drops its references to the arrays in ``edges`` early. If the
+    caller holds no references either, their memory is then freed. Raises InputError for ids out of range.
     Also raises InputError if the orientation is ``both_ways`` and an arc lacks its reverse. Raises
     NotEnoughMemoryError for a graph that does not fit into the memory of this machine.
     """

@@ -51,9 +51,9 @@ class Size:
         """Returns the peak memory in bytes of reading or generating the edges and converting them.
 
         An undirected graph takes 8 bytes per edge of the file, and 12 bytes for each of the two arcs of an
-        edge. A directed graph takes 20 bytes per arc. These are 8 bytes for the arc as a 64-bit key, and 4
-        bytes each for its column, its row and its transposed column. Weights take more memory, because arcs
-        with weights are sorted in additional arrays.
+        edge. A directed graph takes 20 bytes per arc: 8 bytes for the arc as a 64-bit key, 4 bytes for the
+        column, 4 bytes for the row, and 4 bytes for the column in the transposed graph. Weights take more
+        memory, because arcs with weights are sorted in additional arrays.
         """
         arc_bytes = 32 if self.mirrored else 20
         if self.weighted:

@@ -380,10 +380,9 @@ _catalogue = cache(Catalogue.load)
 
 @cache
 def kind_of_graph(name: str) -> str:
-    """Returns the kind of a graph, such as a social network or roads, given its name in result rows.
-
-    The catalogue's entry or the generator decides. For any other graph the result is UNKNOWN.
-    """
+    """Returns the kind of a graph, such as a social network or roads. ``name`` is the graph's name in result
+    rows. The catalogue's entry or the generator determines the kind. If the graph has neither, the result is
+    UNKNOWN."""
     plain = name.partition(":")[0]
     known = _catalogue()
     if plain in known:

@@ -360,8 +360,8 @@ def gml_orientation(path: Path) -> Orientation:
 
 
 def _imported(path: Path, module: str, extra: str) -> Any:
-    """Import ``module``. Returns its top-level package. If it is not installed, raises UsageError, which
-    names the ``extra`` of bfsbench that installs it."""
+    """Import ``module``. Returns its top-level package. If the package is not installed, raises UsageError.
+    The message names ``extra``, the group of bfsbench's optional dependencies that contains the package."""
     library = module.partition(".")[0]
     try:
         importlib.import_module(module)

@@ -73,9 +73,9 @@ class SourceText:
         raise self.error(position, f"'{self.mask[position]}' is never closed")
 
     def edited(self, edits: list[Edit]) -> str:
-        """Apply edits, which must not overlap. Returns the new code. If an edit removes line breaks, the same
-        number of line breaks is added after it, so that the following lines keep their numbers.
-        """
+        """Apply edits, which must not overlap. Returns the new code. If an edit removes line breaks, the
+        function adds the same number of line breaks after the edit. The following lines therefore keep their
+        numbers."""
         parts, position = [], 0
         for edit in sorted(edits, key=lambda edit: edit.start):
             missing = self.code.count("\n", edit.start, edit.end) - edit.replacement.count("\n")

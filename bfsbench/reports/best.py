@@ -292,9 +292,9 @@ _IN_BRIEF = "Of each graph the fastest search is drawn; --table heatmap draws al
 
 
 def heat_maps(results: Results, *, brief: bool = False) -> list[Table]:
-    """Returns up to three tables of times by grid and block for each family of problems: with warm caches,
-    with cold caches, and of emulated kernels. Each table has one row per variant, graph, grid and block.
-    Tables without rows are left out. If no table has rows, one empty table is returned.
+    """Returns up to three tables of times by grid and block for each family of problems: times with warm
+    caches, times with cold caches, and times of emulated kernels. Each table has one row per variant, graph,
+    grid and block. Tables without rows are left out. If no table has rows, one empty table is returned.
 
     The text layout shows the times as matrices of grid by block. If ``brief`` is true, it shows only the
     fastest variant of each graph.

@@ -16,8 +16,8 @@ CHANGED = "†"
 
 
 def as_published(rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows of searches as their authors published them. Leaves out rows with a knob value that
-    turns on a change by this project. Raises UsageError if no rows are left."""
+    """Returns the rows of searches as their authors published them. Rows with a knob value that turns on this
+    project's change of the search are left out. Raises UsageError if no rows are left."""
     rows = where(changed_knobs(rows) == "", rows)
     if rows.empty:
         raise UsageError("no rows of searches as published: this project changed the search of each row")
@@ -44,8 +44,8 @@ def changed_knobs(rows: pd.DataFrame) -> pd.Series[str]:
 
 
 def note_on_changes(rows: pd.DataFrame) -> str:
-    """Returns a note that names the searches in these rows that this project changed, and the knob values
-    that turn the changes on. Returns "" if all rows are of the authors' unchanged searches."""
+    """Returns a note on the rows from searches that this project changed. The note names these searches, and
+    the knob values that turn the changes on. Returns "" if there are no such rows."""
     changes = changed_knobs(rows)
     found = zip(rows["variant"], changes, strict=True)
     named = sorted({f"{variant} with {knobs}" for variant, knobs in found if knobs})

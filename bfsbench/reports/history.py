@@ -1,7 +1,8 @@
 """Makes the table of each search's time over commits, and marks the commits at which the time changed.
 
-The commits are ordered by the date of their first rows. For each search and graph, all times are of the same
-grid, block and knob values, because other values would change the time even if the code stays the same.
+The commits are ordered by the date of their first rows. For each search and graph, the table shows the same
+configuration (grid, block and knob values) at all commits, because another configuration would change the
+time, too.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ _NOTES = (
 
 
 def by_commit(rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows with the commit appended to the name in the column ``variant``, so that the rows of
-    each commit count as a separate search. Knobs that are missing in a row get their defaults."""
+    """Appends the commit to the name in the column ``variant``, so that the rows of each commit form a
+    separate search. Returns the changed rows. Knobs that are missing in a row get their defaults."""
     from bfsbench.reports.comparison.points import all_knobs
 
     named = rows[["variant", "knobs"]].drop_duplicates()
@@ -89,8 +90,8 @@ def over_commits(rows: pd.DataFrame, family: Family) -> pd.DataFrame:
 
 def _of_several_commits(rows: pd.DataFrame) -> pd.DataFrame:
     """Returns the rows of the searches that have times at two or more commits on the same graph. The rows of
-    other searches are left out, because they would reduce the data of the graph: all rows of a graph are
-    later cut to their common sources and to the same number of repeats."""
+    other searches are left out. Otherwise they could reduce the data of the graph, because all rows of a
+    graph are later cut to their common sources and to the same number of repeats."""
     searches = rows.assign(variant=rows["variant"].str.rsplit(_AT, n=1).str[0]).groupby([*GRAPH, "variant"])
     commits = rows["commit"].where(rows["status"] == "ok").groupby(searches.ngroup()).transform("nunique")
     return rows[commits > 1]

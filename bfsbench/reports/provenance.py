@@ -1,4 +1,5 @@
-"""Makes tables of the searched graphs, of runs that gave no time, and of where and when rows were measured.
+"""Makes three kinds of tables: the searched graphs, the runs that gave no time, and the origins of rows
+(where and when they were measured).
 
 The module also makes the notes below tables. Some notes warn about comparing rows, or name the version of the
 code that was measured. Other notes explain the times of other authors' programs. They say which clock was
@@ -30,11 +31,9 @@ _CLOCKS = {
 
 
 def with_footnotes(tables: Iterable[Table], rows: pd.DataFrame) -> list[Table]:
-    """Returns the tables with a note for each program of other authors (entry) that a table names in a cell
-    or in a column's name.
-
-    ``rows`` are the result rows that the tables were made from.
-    """
+    """Adds notes about programs of other authors (entries) to the tables, and returns the tables. A table
+    gets a note for each entry that it names in a cell or in a column's name. ``rows`` are the result rows
+    from which the tables were made."""
     footnotes = _footnotes(rows)
     noted = []
     for table in tables:
@@ -391,9 +390,9 @@ def _named(names: Sequence[str]) -> str:
 def line_of(rows: pd.DataFrame, reason: str | None) -> str:
     """Returns a line with the files, commits and days of the rows in one table, or "" if there are no rows.
 
-    ``rows`` comes from ``facts_of``. If the rows of a search come from different versions of its code, the
-    line ends with ``reason``, which explains why. Raises InputError if ``reason`` is None and a search has
-    rows of different versions.
+    ``rows`` comes from ``facts_of``. ``reason`` explains why the rows of a search come from different
+    versions of its code. If there is such a search, the line ends with ``reason``, or InputError is raised if
+    ``reason`` is None.
     """
     if rows.empty:
         return ""

@@ -12,9 +12,10 @@ Each of three ceilings gives a lower bound on the time of a search:
 The share of the ceiling is the largest of the three bounds divided by the measured time. The bounds refer to
 the algorithm's own work, so an algorithm that does needless work may come close to 100 %.
 
-Edges are counted level by level if there is a level profile of the search (``run --profile``). Otherwise the
-number is modelled from the result row: the edges of the vertices reached, or all edges in every level, as the
-variant declares in ``edge_reads``. If it cannot be modelled either, it is left empty.
+Edges are counted level by level if there is a level profile of the search (``run --profile``). Otherwise
+their number is modelled from the result row. As the variant declares in ``edge_reads``, it is the number of
+edges of the reached vertices, or of all edges in every level. If the number cannot be modelled either, it is
+left empty.
 
 Bytes are computed from edges, vertices and levels with the numbers that the variant declares as its
 ``traffic``. Only the bytes that the algorithm uses count, not the whole sectors that the memory system moves.
@@ -160,7 +161,7 @@ def floors(variant: type[KernelVariant], work: Work, row: Row, ceilings: Ceiling
 
 def held_against(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -> pd.DataFrame:
     """Compares searches with the ceilings (measured limits) of their device. Returns one row for each
-    combination of graph, source and variant, which describes the fastest search of the combination.
+    combination of graph, source and variant. The row describes the fastest search of this combination.
 
     ``rows`` are result rows from ``read_results``, and ``levels`` are level profiles from ``read_levels``.
     Only rows of kernels on a real device are used. Raises InputError if rows were measured on another device

@@ -342,8 +342,7 @@ def _combined(
 def _complete(rows: pd.DataFrame) -> pd.DataFrame:
     """Removes the rows of incomplete configurations, and returns the other rows.
 
-    A configuration is incomplete if its search failed from some source, and no other row of the configuration
-    has a time from this source.
+    A configuration is incomplete if it has no time from one of the sources from which it was run.
     """
     failed = rows["status"] != "ok"
     if not failed.any():

@@ -59,8 +59,8 @@ def every_variant() -> list[type[Variant]]:
 
 
 def all_families() -> dict[str, Family]:
-    """Returns all families by name. A user's family is included if its module could be loaded, and if no
-    other family has its name."""
+    """Returns a dictionary from name to family. It contains a user's family if the family's module could be
+    loaded, and if no other family has the same name."""
     return dict(look().families)
 
 

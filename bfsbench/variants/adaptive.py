@@ -524,8 +524,8 @@ class Adaptive(OneLaunchVariant):
         return answer(levels=self.level_array)
 
     def _resident_blocks(self, probe: Launch, most: int) -> int:
-        """Returns the largest number of blocks that can all run at the same time, so that they can wait for
-        each other at a barrier. Trial launches find this number, which is a multiple of the cluster size.
+        """Returns the largest number of blocks that can all run at the same time and therefore wait for each
+        other at a barrier. The number is a multiple of the cluster size. It is found by trial launches.
         Raises LaunchError if the device cannot run even one cluster.
 
         ``most`` is the number of resident blocks that the driver reports. Fewer blocks may fit, because all

@@ -56,9 +56,9 @@ def _call(graph: Graph, sources: Ids, arrays: Mapping[str, Any], **settings: flo
 
 
 def near_each_other(graph: Graph, sources: Ids, bits: int) -> npt.NDArray[np.int64]:
-    """Sort the sources so that sources that are near each other in the graph follow each other. Returns the
-    order as indices into ``sources``, int64[S]. Each pass takes the next ``bits`` sources, and so searches
-    from neighbouring vertices."""
+    """Sort the sources so that neighbours in the graph are close in the order. Returns the order as indices
+    into ``sources``, int64[S]. Each pass takes the next ``bits`` sources, and so searches from neighbouring
+    vertices."""
     order = np.arange(len(sources))
     if len(sources) > bits:
         _call(graph, sources, {"order": order}, bits=bits)
@@ -138,8 +138,8 @@ class CpuMany(HostProgram, ClosenessVariant):
     searches: ManySearches | None = None
 
     def prepare(self) -> None:
-        """Compile the native code. Memory is not allocated here but in the first run, because its size
-        depends on the number of sources, which is not known before."""
+        """Compile the native code. The first run allocates the memory, because its size depends on the number
+        of sources, which is not known here."""
         library("cpu_many")
 
     def reset(self, sources: Ids) -> None:

@@ -393,9 +393,9 @@ class _Packing:
         """Returns an array, int64[N, hops + 1]. Its element [p, d] is the number of vertices of other parts
         (ghosts) that are at most d arcs away from part p.
 
-        ``long_quads``, int32[N], is an optional output. A row of a vertex is stored as groups (quads) of four
-        neighbours. For each part, the function writes to ``long_quads`` how many further groups the rows with
-        more than four neighbours need, in addition to one group per row.
+        ``long_quads``, int32[N], is an optional output. The row of a vertex is stored as groups (quads) of up
+        to four neighbours. For each part, the function writes to ``long_quads`` how many further groups the
+        rows with more than four neighbours need, in addition to one group per row.
         """
         ghosts = self.device.empty(self.number * (hops + 1), np.int32)
         parts = table_on(self.device, self._parts())
@@ -465,8 +465,9 @@ class _Packing:
         ``hops``.
 
         Returns the distance, the number of ghosts of each part, and the number of local ids of each part. A
-        part has a local id for each of its own vertices, for each ghost, and for each further group of four
-        neighbours of a row with more than four. Raises LaunchError if not even the distance 1 fits.
+        part has a local id for each of its own vertices and for each ghost. A row with more than four
+        neighbours has further local ids: one for each group of up to four neighbours after the first group.
+        Raises LaunchError if not even the distance 1 fits.
         """
         many = self.number > _FEW_PARTS * self.device.limits.num_multiprocessors
         for groups in (self.room // 2, self.room) if many and not hops else (self.room,):

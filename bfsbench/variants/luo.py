@@ -1,5 +1,5 @@
-"""Declares the breadth-first search of Luo et al. Warps, blocks and the whole grid have queues. The size of a
-frontier decides whether its level runs in one block, in resident blocks or in a launch of its own."""
+"""Declares the breadth-first search of Luo et al. Warps, blocks and the whole grid have queues. Depending on
+the size of its frontier, a level runs in one block, in resident blocks, or in a separate launch."""
 
 import time
 from collections.abc import Mapping

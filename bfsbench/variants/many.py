@@ -106,9 +106,9 @@ def graph_members(program: KernelProgram, short: int = SHORT, most: int = PIECE)
 
 
 def grouped(graph: Graph, sources: Ids, bits: int) -> npt.NDArray[np.int64]:
-    """Sort the sources so that sources that are near each other in the graph are near each other in the
-    order. Returns the order as indices into ``sources``, int64[S]. One pass takes the next ``bits`` sources,
-    and so searches from neighbouring sources. Within a pass, searches that grow fast come first."""
+    """Sort the sources so that neighbours in the graph are close in the order. Returns the order as indices
+    into ``sources``, int64[S]. One pass takes the next ``bits`` sources, and so searches from neighbouring
+    sources. Within a pass, searches that grow fast come first."""
     order = near_each_other(graph, sources, bits)
     for first in range(0, len(sources), bits):
         part = order[first : first + bits]

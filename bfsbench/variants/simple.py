@@ -10,7 +10,7 @@ class Simple(LevelKernelVariant):
     its neighbours. This kernel computes the paper's ``v_adj_length`` as the difference of two row offsets.
 
     The kernel printed in the paper has an error: it adds one to the infinite level of an unreached vertex,
-    which overflows. The kernel of this project skips unreached vertices.
+    and the sum overflows. The kernel of this project skips unreached vertices.
     """
 
     name = "simple"

@@ -113,9 +113,9 @@ class Problem(ABC):
         UsageError if the variant belongs to another family."""
 
     def other_sources(self, count: int) -> list[int]:
-        """Returns at most ``count`` other sources. A run from any of them takes about as much work as a run
-        from the source of this problem. They are random, so that no program can prepare for them. The list is
-        empty unless the problem starts from one source."""
+        """Returns at most ``count`` other sources. They are chosen at random, so that no program can prepare
+        for them. A run from each of these sources takes about as much work as a run from this problem's
+        source. The list is empty unless the problem starts from one source."""
         return []
 
     @abstractmethod
@@ -190,10 +190,10 @@ class Family(ABC):
     def path(self, links: npt.NDArray[np.int32] | None, source: int, target: int) -> Ids:
         """Returns the vertices of a path from ``source`` to ``target``, including both ends.
 
-        ``links`` contains parents or next hops, as in the class ``Paths``. If it contains parents, ``source``
-        is ignored, because parents always lead to the source of their search. Raises NoPathError if there is
-        no path. Raises UsageError if the family has no paths, if ``links`` is None or does not lead to the
-        other end, or if an end is not a vertex.
+        ``links`` contains parents or next hops, as in the class ``Paths``. If ``links`` contains parents,
+        ``source`` is ignored, because parents always lead to the source of their search. Raises NoPathError
+        if there is no path. Raises UsageError if the family has no paths, or if an end is not a vertex.
+        Raises UsageError also if ``links`` is None or does not lead to the other end.
         """
         raise UsageError(f"{self.title} have no paths")
 

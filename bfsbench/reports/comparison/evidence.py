@@ -9,11 +9,11 @@ verdict, but it cannot cause a difference.
 
 Unchanged code can look slower or faster for two reasons. First, times of two processes differ by more than
 the repeats within one process. This run-to-run noise is estimated from configurations that were measured in
-several runs. If there are too few of these, it is estimated from the ratios themselves, within bounds, as if
-no code had changed. Without enough ratios, a usual value is assumed. Second, some of many compared
-configurations differ by chance. The method of Benjamini and Hochberg (1995) bounds the share of these chance
-findings among all configurations that are called slower or faster. The method sorts the p-values. The k-th
-smallest of m p-values suffices if it is at most k / m of the allowed rate.
+several runs. If there are too few of these configurations, the noise is estimated from the ratios, within
+bounds, as if no code had changed. Without enough ratios, a usual value is assumed. Second, some of many
+compared configurations differ by chance. The method of Benjamini and Hochberg (1995) bounds the share of
+these chance findings among all configurations that are called slower or faster. The method sorts the
+p-values. The k-th smallest of m p-values suffices if it is at most k / m of the allowed rate.
 """
 
 import math
@@ -55,11 +55,11 @@ def compare_samples(first: Sequence[float], second: Sequence[float]) -> LogRatio
 
 @lru_cache
 def _cut(first: int, second: int) -> int:
-    """Returns k, such that the k-th smallest and the k-th largest ratio are the ends of the confidence
-    interval.
+    """Returns the number k for which the k-th smallest and the k-th largest ratio are the ends of the
+    confidence interval.
 
     ``first`` and ``second`` are the sizes of the two samples. The ratios are all values of one sample divided
-    by all values of the other. k is the largest number with which each end lies on the wrong side of the true
+    by all values of the other. k is the largest number for which each end lies on the wrong side of the true
     ratio with a probability of at most ``_TAIL``. k is 0 if there are too few ratios for an interval.
     """
     pairs = first * second

@@ -1,8 +1,8 @@
 """Compares two sets of result rows, called sides, and computes the verdict on each point.
 
 A point is one measured configuration: graph, source, variant, backend, grid, block and knobs. Only points
-that both sides have are compared. A side consists of the rows of a file, of a folder, of a revision in git,
-of a commit, or of a search.
+that both sides have are compared. A side consists of rows that have one thing in common: a file, a folder, a
+git revision of a file, a commit, or a search.
 """
 
 from __future__ import annotations

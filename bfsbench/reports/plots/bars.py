@@ -1,8 +1,9 @@
 """Draws pictures with one panel per graph, in which each search has a horizontal line or bar.
 
-The pictures show best times, speed-ups, the contribution of each feature of a search, and the spread of the
-samples. The pictures of best times follow Fig. 7 in Springer's paper on breadth-first search with CUDA, but
-show times relative to the best time. The pictures of contributions follow Fig. 14 in the BFS-4K paper.
+There are pictures of best times, of speed-ups, of the contribution of each feature of a search, and of the
+spread of the samples. The pictures of best times follow Fig. 7 in Springer's paper on breadth-first search
+with CUDA, but show times relative to the best time. The pictures of contributions follow Fig. 14 in the
+BFS-4K paper.
 """
 
 from __future__ import annotations

@@ -207,9 +207,9 @@ def fit_page(figure: Figure) -> None:
 
 
 def mark_emulated(figure: Figure) -> None:
-    """Marks the times of a figure as emulated, below the title and in large letters across the figure, so
-    that no copy of the figure is mistaken for a measurement. The panels become transparent, because the large
-    letters lie behind them."""
+    """Writes that a figure's times are emulated, in a line below its title and in large letters across the
+    figure. So no copy of the figure looks like a measurement. The panels become transparent, because the
+    large letters lie behind them."""
     add_lines(figure, ["time in the emulator, not of a GPU"])
     for axes in figure.axes:
         axes.patch.set_visible(False)
@@ -277,9 +277,10 @@ def lined_pictures(
     default, all graphs in ``rows`` are shown, in the order of ``measured.graphs``.
 
     ``draw`` draws one panel. Its arguments are the panel, the rows of the panel's graph, the labels of the
-    lines, and the rows of all panels of the picture, because all panels share one axis. ``label`` is printed
-    below each panel, and ``meaning`` once below all panels. ``below`` is extra room under each panel, in
-    inches. ``part`` is appended to titles and file names, such as the variant that the pictures show.
+    lines, and the rows of all panels of the picture. It needs all rows because the panels share an axis.
+    ``label`` is printed below each panel, and ``meaning`` once below all panels. ``below`` is extra room
+    under each panel, in inches. ``part`` is appended to titles and file names, such as the variant that the
+    pictures show.
     """
     heading = title + measured.heading + (f": {part}" if part else "")
     graphs = graphs or measured.among(rows)

@@ -154,9 +154,9 @@ class AllPairs(Problem):
         check_distances(distances[self.rows], self.distances, self.rows)
 
     def paths(self, variant: Variant) -> Paths:
-        """Run a new instance of the variant twice, with ``tracks`` set so that it records next hops. Returns
-        the checked next hops, and the time of the second run in ms. Raises WrongDistancesError if a distance
-        or a hop is wrong."""
+        """Create an instance of the variant with ``tracks`` set, which records next hops. Run the instance
+        twice. Returns the checked next hops, and the time of the second run in ms. Raises WrongDistancesError
+        if a distance or a hop is wrong."""
         from bfsbench.programs.families.apsp.matrix import weight_matrix
 
         tracking = _all_pairs(variant.another())

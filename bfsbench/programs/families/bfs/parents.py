@@ -198,8 +198,8 @@ def levels_of_tree(parents: Parents) -> Levels:
 
 
 class DeviceParents:
-    """A kernel with bound arguments, which derives the parents of all vertices, int32[V], from levels and the
-    CSC arrays on a device."""
+    """The kernel that derives the parents of all vertices from levels, with bound arguments. The parents,
+    int32[V], the levels and the CSC arrays are on a device."""
 
     def __init__(self, graph: DeviceGraph, levels: Buffer) -> None:
         device, num_vertices = graph.device, levels.size
@@ -343,9 +343,9 @@ def _check_levels(source: int, levels: Levels, parents: Parents, in_tree: npt.ND
 
 
 def _first_wrong_arc(graph: Graph, levels: Levels, parents: Parents, joined: npt.NDArray[np.uint8]) -> int:
-    """Returns the index of the first wrong arc, or -1 if there is none. An arc is wrong if its tail is in the
-    tree but its head is outside of the tree, or more than one level below the tail. Also sets joined[v] to 1
-    if an arc leads to v from its parent. A native program does this on all cores."""
+    """Returns the index of the first wrong arc, or -1 if there is none. An arc from a vertex in the tree is
+    wrong if its head is not in the tree, or if its head is more than one level below its tail. Also sets
+    joined[v] to 1 if an arc leads to v from its parent. A native program does all this on all cores."""
     levels, parents = np.ascontiguousarray(levels, np.int32), np.ascontiguousarray(parents, np.int32)
     arrays = (graph.row_offsets, graph.column_indices, levels, parents, joined)
     return int(_native("first_wrong_arc", ctypes.c_int64, *arrays)())
@@ -361,11 +361,11 @@ def _native(name: str, result: type | None, offsets: Offsets, *arrays: npt.NDArr
 
 
 def _ancestors(links: Parents) -> Iterator[Parents]:
-    """Yields arrays with one ancestor of each vertex: first its parent, then its ancestor 2 steps up, then 4
-    steps up, and so on (pointer jumping). Ends when all ancestors are roots. If the parents form no tree,
-    there may be no roots, so the number of arrays has a limit.
+    """Finds the roots of all vertices by pointer jumping. Yields arrays with one ancestor of each vertex: its
+    parent, then the ancestor 2 steps up, then the ancestor 4 steps up, and so on.
 
-    ``links`` is int32[V]. A root and an unreached vertex are their own ancestors.
+    Ends when all ancestors are roots. If the parents form no tree, there may be no roots, so the number of
+    arrays has a limit. ``links`` is int32[V]. A root and an unreached vertex are their own ancestors.
     """
     for _ in range(len(links).bit_length() + 1):
         yield links
