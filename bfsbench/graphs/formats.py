@@ -95,8 +95,8 @@ class HeaderLines:
         return line
 
     def match(self, expected: str, pattern: str, *comments: str) -> re.Match[str]:
-        """Take the next line, like ``next``, and join its words by single blanks. Returns the match of
-        ``pattern`` with the result. Raises InputError if the line does not match."""
+        """Take the next line, like ``next``, join its words by single blanks, and match the joined words
+        against ``pattern``. Returns the match object. Raises InputError if the words do not match."""
         line = " ".join(self.next(expected, *comments).split())
         matched = re.fullmatch(pattern, line, re.ASCII)
         if matched is None:

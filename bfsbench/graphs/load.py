@@ -199,7 +199,7 @@ def resolve(text: str) -> GraphName:
 
 def is_file(name: str) -> bool:
     """Returns whether a file of this name exists. Returns False for a text that is too long for a file's
-    name, because it may be a list of graph names."""
+    name. Such a text may be a list of graph names."""
     try:
         return Path(name).is_file()
     except OSError as error:

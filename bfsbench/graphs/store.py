@@ -2,8 +2,8 @@
 
 A graph is a folder of ``.npy`` arrays and ``meta.json``. It is written under a temporary name and then
 renamed, so that a folder with its final name is complete. The process that builds it holds a lock in the
-temporary folder. If nobody holds this lock, the process was killed. Files are not flushed to the disk. If a
-power failure truncates a graph, it does not match the digests in meta.json and is built again.
+temporary folder. If a temporary folder is not locked, its process was killed. Files are not flushed to the
+disk. If a power failure truncates a graph, it does not match the digests in meta.json and is built again.
 """
 
 import hashlib

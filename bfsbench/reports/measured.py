@@ -194,8 +194,8 @@ def told_apart(measured: TimedRows) -> Iterator[tuple[str, list[str], TimedRows]
     """Finds the variants that were timed with several knob settings on at least one graph.
 
     For each of these variants, yields its label, the labels of its settings, and the result rows on these
-    graphs. In the rows, each setting is a separate series, whose label names only the knobs that differ. The
-    rows also contain all other variants on these graphs, for comparison.
+    graphs. Each setting is a separate series in these rows. Its label names only the knobs that differ. For
+    comparison, the rows also contain all other variants on these graphs.
     """
     for label in measured.labels:
         rows = measured.rows[measured.rows["label"] == label]

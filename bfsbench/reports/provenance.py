@@ -390,9 +390,9 @@ def _named(names: Sequence[str]) -> str:
 def line_of(rows: pd.DataFrame, reason: str | None) -> str:
     """Returns a line with the files, commits and days of the rows in one table, or "" if there are no rows.
 
-    ``rows`` comes from ``facts_of``. ``reason`` explains why the rows of a search come from different
-    versions of its code. If there is such a search, the line ends with ``reason``, or InputError is raised if
-    ``reason`` is None.
+    ``rows`` comes from ``facts_of``. If the rows of a search come from different versions of its code, the
+    line ends with ``reason``, a text that explains this. Raises InputError if ``reason`` is needed but is
+    None.
     """
     if rows.empty:
         return ""
@@ -452,7 +452,7 @@ def origins_of(rows: pd.DataFrame) -> str:
 
 def _mixed(rows: pd.DataFrame) -> list[tuple[str, str]]:
     """Finds the searches whose rows have equal knob values but come from different versions of the code.
-    Returns pairs of the names of searches and a text that names the commits.
+    Returns pairs: the names of searches, and a text that names the commits from which their rows come.
 
     Versions are compared by the hash of the code, or by the commit for rows without a hash.
     """

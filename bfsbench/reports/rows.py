@@ -116,7 +116,7 @@ class Kind:
 
     @cached_property
     def sources(self) -> dict[Hashable, list[int]]:
-        """The source vertices of each graph. The keys are the graph's name and checksum."""
+        """The source vertices of each graph. Each key consists of a graph's name and checksum."""
         return sources_of(self.runs, [*GRAPH])
 
     def searched(self, graph: str, checksum: str) -> str:
@@ -126,7 +126,7 @@ class Kind:
 
     @cached_property
     def _names(self) -> dict[Hashable, dict[int, str]]:
-        """The names of each graph's source vertices. The keys are the graph's name and checksum."""
+        """The names of each graph's source vertices. Each key consists of a graph's name and checksum."""
         return names_of_sources(self.rows, [*GRAPH])
 
 

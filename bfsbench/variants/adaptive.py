@@ -327,8 +327,8 @@ class Adaptive(OneLaunchVariant):
 
     def _has_large_levels(self) -> bool:
         """Returns whether the levels of the graph are likely to be large, so that clusters of 2 blocks are
-        best. Returns False for graphs with only short rows. A search that reads short rows as records (knob
-        SHORT_ROWS) needs clusters of 16 blocks for its bitmap."""
+        best. Returns False for graphs with only short rows, because a search that reads short rows as records
+        (knob SHORT_ROWS) needs clusters of 16 blocks for its bitmap."""
         mean = int(self.num_edges) / max(1, self.num_vertices)
         if self.num_vertices <= _LARGE or mean < _THIN or self._longest_row <= LONGEST_ROW:
             return False
@@ -353,9 +353,9 @@ class Adaptive(OneLaunchVariant):
         """Returns the size in words of the portions in which a block processes its part of the bitmap when
         the kernel pulls a level. There is a barrier after each portion.
 
-        An array in dynamic shared memory has the same size. If the array is not too large, a single portion
-        contains all words of the block. Returns 0 if the kernel uses an array in static shared memory
-        instead.
+        The result is also the size of an array in dynamic shared memory. If the array does not become too
+        large, a single portion contains all words of the block. Returns 0 if the kernel uses an array in
+        static shared memory instead.
         """
         if not self._has_many_vertices() or self._makes_records():
             return 0
@@ -494,8 +494,9 @@ class Adaptive(OneLaunchVariant):
     def _short_rows(self) -> ShortRows | None:
         """Returns the graph's short rows as records, or None if the search runs without records.
 
-        The knob SHORT_ROWS decides whether there are records. If the records do not fit into the device's
-        memory, the result is None, or DeviceOutOfMemoryError is raised if SHORT_ROWS is 1.
+        The knob SHORT_ROWS decides whether there are records. If SHORT_ROWS is 1 and the records do not fit
+        into the device's memory, raises DeviceOutOfMemoryError. With the default of SHORT_ROWS, the result is
+        None instead.
         """
         try:
             return self.graph.once(with_records) if self._makes_records() else None

@@ -285,7 +285,8 @@ between barriers is chosen so that two of the largest parts fit a block, if poss
 
 
 class Part(Struct):
-    """The struct ``part`` in ``parts.cuh``: describes one part of a graph in the form that a block loads."""
+    """The struct ``part`` in ``parts.cuh``, which describes one part of a graph to the block that loads the
+    part."""
 
     _fields_: ClassVar = [
         ("first", c_longlong),
@@ -298,8 +299,8 @@ class Part(Struct):
 
 @dataclass(frozen=True)
 class GraphParts:
-    """The parts of a graph on the device. Each vertex has a number, its place. The vertices of a part have
-    consecutive places, and the next part begins at the next multiple of PLACES."""
+    """The parts of a graph on the device. Each vertex has a number, which is called its place. The vertices
+    of a part have consecutive places, and the next part begins at the next multiple of PLACES."""
 
     table: npt.NDArray[np.void]
     """An array on the host with one struct Part for each part of the graph."""
@@ -460,9 +461,9 @@ class _Packing:
     def _chosen(
         self, hops: int, reach: npt.NDArray[np.int64]
     ) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Choose the distance in arcs up to which vertices of other parts become ghosts of a part. This is
-        the largest distance that fits into shared memory. If ``hops`` is not 0, the distance is at most
-        ``hops``.
+        """Choose the distance in arcs up to which vertices of other parts become ghosts of a part. The first
+        choice is the distance that ``_best`` returns for ``hops``. If the parts with these ghosts do not fit
+        into shared memory, smaller distances are tried.
 
         Returns the distance, the number of ghosts of each part, and the number of local ids of each part. A
         part has a local id for each of its own vertices and for each ghost. A row with more than four

@@ -153,7 +153,7 @@ class Evidence:
 
 def run_to_run_noise(points: Sequence[Evidence], most: float = MOST_NOISE) -> float:
     """Estimates how much the times of two runs differ although the code is unchanged. Returns the standard
-    deviation of the logarithm of their ratio.
+    deviation of the logarithm of the ratio of the two times.
 
     If too few configurations have several runs per side, the deviation is estimated from the ratios of all
     configurations in ``points``. This estimate is at most ``most``. If there are fewer than ENOUGH_POINTS

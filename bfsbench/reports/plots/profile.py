@@ -52,8 +52,8 @@ def profiled(measured: TimedRows) -> pd.DataFrame:
 
 
 def of_fastest_launch(levels: pd.DataFrame) -> pd.DataFrame:
-    """Returns the level profiles of each search at its fastest grid and block. These have the shortest total
-    time over all levels. Rows that differ only in grid and block belong to the same search."""
+    """Returns the level profiles of each search, but only at the grid and block with the shortest total time
+    over all levels. Rows that differ only in grid and block belong to the same search."""
     search = ["title", "source", "label", "knobs"]
     launch = [*search, "grid", "block"]
     totals = levels.groupby(launch, dropna=False)["time_us"].sum().reset_index()

@@ -36,7 +36,8 @@ class AllPairsVariant(Variant):
 
     @abstractmethod
     def solve(self) -> None:
-        """Start the computation of all distances. It may not have finished when the method returns."""
+        """Start the computation of all distances. The computation may continue after the method has
+        returned."""
 
     @abstractmethod
     def distances(self) -> Matrix:

@@ -139,8 +139,8 @@ def _costs(
     """Returns the cost of each level. ``launches`` contains, for each launch, its first level, its kernel and
     the event at its end.
 
-    If a launch ran several levels, ``records`` says when each level began. The last level of the launch gets
-    the rest of the launch's time, which includes the time before the first level.
+    If a launch ran several levels, ``records`` says when each level began. The remaining time of the launch,
+    which includes the time before the first level, is assigned to the last level.
     """
     costs: list[LevelCost] = []
     earlier = start
