@@ -33,10 +33,10 @@ from bfsbench.support.machine import usable_cores
 from bfsbench.support.paths import cache_dir
 from bfsbench.support.toolchain import compiler
 
-_FOLDERS = "thrust thrust/iterator thrust/random thrust/mr cuda/std cuda"
+_FOLDERS = "thrust thrust/iterator thrust/random thrust/mr thrust/system thrust/system/cuda cuda/std cuda"
 """The folders of NVIDIA's C++ headers that programs may include."""
-_USUAL = ("distance", "extrema", "tuple")
-"""Headers of thrust that most other headers of thrust included in older versions. Programs rely on that."""
+_USUAL = ("algorithm", "thrust/distance.h", "thrust/extrema.h", "thrust/tuple.h")
+"""Headers that most headers of thrust included in older versions. Programs rely on that."""
 _HEADERS = ("-isystem", str(INCLUDE / "cuda"), "-isystem", str(INCLUDE))
 _UNSEEN = "vectors of thrust are neither watched nor counted: build a plain program"
 _NVCC_MACROS = ("__CUDACC__", "__CUDA_ARCH__", "__NVCC__")
@@ -121,7 +121,9 @@ def _wrap(headers: Path, wrappers: Path) -> None:
             lines += [f'#pragma push_macro("{name}")', f"#undef {name}"]
         lines += [f'#include "{name}"' for name in ("emu/thrust_begin.h", header, "emu/thrust_end.h")]
         lines += [f'#pragma pop_macro("{name}")' for name in _NVCC_MACROS]
-        usual = [f"#include <thrust/{name}.h>" for name in _USUAL] if header.parent.name == "thrust" else []
+        usual = [f"#include <{name}>" for name in _USUAL] if header.parent.name == "thrust" else []
+        if header.name == "execution_policy.h":
+            lines.append('#include "emu/thrust_cuda.h"')
         lines += [f"#ifdef {outermost}", f"#undef {outermost}", "#undef EMU_IN_THRUST", *usual, "#endif"]
         (wrappers / header.name).write_text("\n".join(lines) + "\n")
 
@@ -143,10 +145,32 @@ _UNSUPPORTED_LIBRARIES = {
 }
 """NVIDIA's libraries that the emulator does not provide. The values are their names in the linker option
 ``-l``."""
-_MISSING = re.compile(r"fatal error: (\S+): No such file")
+_MISSING = re.compile(r"^(\S+:\d+):\d+: fatal error: (\S+): No such file", re.MULTILINE)
+_QUOTES = "'\u2018\u2019"
+_UNKNOWN = re.compile(
+    rf"^(\S+:\d+):\d+: error: [^\n]*?[{_QUOTES}](?:\w+::)*((?:cu(?:da)?[A-Z]|CU|__)\w+)[{_QUOTES}][^\n]*"
+    r"(?:not declared|not been declared|not name a type|no member|not a member)",
+    re.MULTILINE,
+)
+"""Finds the compiler's message for an unknown name that looks like a name of CUDA."""
+_UNKNOWN_IN_LIBRARY = re.compile(
+    rf"^(\S+:\d+):\d+: error: [^\n]*?[{_QUOTES}](?:\w+::)*(\w+)[{_QUOTES}] "
+    r"(?:is not a member of|in namespace) "
+    rf"[{_QUOTES}](cub|cg|cooperative_groups|nvcuda::wmma|wmma|thrust|cuda)[{_QUOTES}]",
+    re.MULTILINE,
+)
+_UNKNOWN_PTX = re.compile(r"^(\S+?:\d+)[:\d]*: error: .*?(inline PTX is not emulated: .*)", re.MULTILINE)
+_FEATURES = {
+    "cudaGraph": "a part of CUDA graphs",
+    "cudaIpc": "memory of several processes",
+    "cuda": "the runtime API",
+    "cu": "the driver API",
+    "CU": "the driver API",
+    "__": "a function for kernels",
+}
+"""Maps the beginning of an unknown name to the part of CUDA that the error message names."""
 _MISSING_HEADERS = {
     "cub/": "this part of cub",
-    "mma.h": "mma.h, with matrix instructions,",
     "curand": "cuRAND without NVIDIA's headers ('pip install nvidia-curand')",
     **{name: library for library, names in _UNSUPPORTED_LIBRARIES.items() for name in names.split()},
 }
@@ -441,9 +465,24 @@ def _run(command: Sequence[str], *, output: bool = False) -> str:
     said = done.stderr.decode(errors="replace")
     sys.stderr.write(said)
     if done.returncode:
-        header = missing[1] if (missing := _MISSING.search(said)) else ""
-        for name, library in _MISSING_HEADERS.items():
-            if header.startswith(name):
-                raise ToolchainError(f"{library} is not supported")
-        raise ToolchainError("the compiler failed")
+        raise ToolchainError(_reason(said))
     return done.stdout.decode(errors="surrogateescape") if output else ""
+
+
+def _reason(said: str) -> str:
+    """Returns one line for the messages of a compiler that failed. If the program uses a part of CUDA that
+    is not supported, the line names its place and the part."""
+    if _UNSEEN in said:
+        return _UNSEEN
+    place, header = missing.groups() if (missing := _MISSING.search(said)) else ("", "")
+    for name, library in _MISSING_HEADERS.items():
+        if header.startswith(name):
+            return f"{place}: {library} is not supported"
+    if unknown := _UNKNOWN_PTX.search(said):
+        return f"{unknown[1]}: {unknown[2]}"
+    if unknown := _UNKNOWN.search(said):
+        part = next(part for name, part in _FEATURES.items() if unknown[2].startswith(name))
+        return f"{unknown[1]}: {unknown[2]} is not supported ({part})"
+    if unknown := _UNKNOWN_IN_LIBRARY.search(said):
+        return f"{unknown[1]}: {unknown[3]}::{unknown[2]} is not supported"
+    return "the compiler failed"

@@ -62,6 +62,7 @@ _FORMULAS = {
         "brev": "sizeof a == 8 ? ::__brevll(a) : ::__brev(a)",
         "clz": "sizeof a == 8 ? ::__clzll(a) : ::__clz(a)",
     },
+    **{"slct": "c < 0 ? b : a", "copysign": "__builtin_copysign(b, a)", "fns": "::__fns(a, b, c)"},
     **{"bfe": "::emu::ptx::extracted(a, b, c)", "bfi": "::emu::ptx::inserted(a, b, c, d)"},
     **{"prmt": "::__byte_perm(a, b, c)", "lop3": "::emu::ptx::chosen_bits(a, b, c, d)"},
     **{"rcp": "1 / a", "sqrt": "__builtin_sqrt(a)", "rsqrt": "1 / __builtin_sqrt(a)"},
@@ -380,6 +381,43 @@ def _dot_product(instruction: _Instruction, statement: _Statement) -> str:
     return statement.put(target, f"::emu::ptx::dot_product<{result}>({values})")
 
 
+def _of_numbers(instruction: _Instruction, statement: _Statement) -> str:
+    """Returns C++ code for an instruction on the two or four numbers in a word, such as ``vadd4``. Of the
+    instructions that add up their results, only ``vabsdiff`` is known."""
+    target, *sources = instruction.operands
+    name, width = instruction.name[1:-1], instruction.name[-1]
+    signs, others = {word[0] for word in instruction.modifiers[:3]}, instruction.modifiers[3:]
+    values = [statement.value(source, "uint32_t") for source in sources]
+    if len(signs) != 1 or len(values) != 3:
+        raise _UnknownError(instruction.name)
+    sign = signs.pop()
+    names: dict[tuple[str, tuple[str, ...]], str] = {
+        **{(name, ()): f"v{name}{sign}" for name in ("absdiff", "min", "max")},
+        **{(name, ()): f"v{name}" for name in ("add", "sub")},
+        **{(name, ("sat",)): f"v{name}{sign}s" for name in ("add", "sub")},
+        ("avrg", ()): f"vavg{sign}",
+        ("absdiff", ("add",)): f"vsad{sign}",
+    }
+    if (name, others) not in names:
+        raise _UnknownError(instruction.name)
+    sum_with = f" + {values[2]}" if others == ("add",) else ""
+    return statement.put(target, f"::__{names[name, others]}{width}({values[0]}, {values[1]}){sum_with}")
+
+
+def _copy_async(instruction: _Instruction, statement: _Statement) -> str:
+    """Returns C++ code for an asynchronous copy to shared memory. The copy is complete at once, so
+    instructions that wait for copies do nothing."""
+    if instruction.modifiers[1:] in (("commit_group",), ("wait_group",), ("wait_all",)):
+        return ";"
+    known = {"async", "ca", "cg", "shared", "shared::cta", "global"}
+    if any(word not in known and not word.startswith("L2::") for word in instruction.modifiers):
+        raise _UnknownError(instruction.name)
+    to, source, size, *kept = instruction.operands
+    places = [statement.address(to, "char", "shared"), statement.address(source, "const char", "global")]
+    sizes = [statement.value(of, "uint32_t") for of in (size, kept[0] if kept else size)]
+    return f"::emu::ptx::copy_async({', '.join(places + sizes)});"
+
+
 def _convert(instruction: _Instruction, statement: _Statement) -> str:
     target, source = instruction.operands
     *others, to, of = instruction.modifiers
@@ -434,6 +472,12 @@ _TABLE: dict[str, Callable[[_Instruction, _Statement], str]] = {
     **{"setp": _compare, "selp": _select},
     **dict.fromkeys((name.partition(".")[0] for name in _FORMULAS), _arithmetic),
     **dict.fromkeys(("addc", "subc", "madc"), _arithmetic),
+    **{
+        f"v{name}{count}": _of_numbers
+        for name in ("add", "sub", "avrg", "absdiff", "min", "max")
+        for count in "24"
+    },
+    "cp": _copy_async,
     **{"shf": _funnel_shift, "dp4a": _dot_product, "cvt": _convert},
     **{"shfl": _shuffle, "vote": _vote, "redux": _of_warp, "match": _of_warp},
     "activemask": lambda instruction, statement: statement.put(instruction.operands[0], "::__activemask()"),

@@ -190,7 +190,8 @@ def _device_variables(source: Preprocessed, inner: Sequence[range]) -> Iterator[
             end = source.closing(end) + 1 if mask[end] in "([{" else end + 1
         if _NOT_OF_DEVICE.search(mask, begin, end) or any(begin in body for body in inner):
             continue
-        text = mask[begin:end]
+        is_class = mask[match.end() - 1] == "{" and _CLASS.search(mask, begin, match.end() - 1)
+        text = mask[source.closing(match.end() - 1) + 1 if is_class else begin : end]
         parts = split_at(",", text, angles_as_brackets(text))
         declared = (part.partition("=")[0].partition("{")[0] for part in parts)
         names = [found.group(1) for part in declared if (found := _DECLARED.search(part.rstrip()))]

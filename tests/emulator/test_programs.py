@@ -49,6 +49,8 @@ def output(program: Path, *arguments: str) -> str:
     [
         ("launches", "cudaSuccess\n"),
         ("async", "0 failures\n"),
+        ("graphs", "0 failures\n"),
+        ("warps_and_tiles", "0 failures\n"),
         ("cub", "0 failures\n"),
         ("language", "14 34 32 34 4 64 cudaSuccess\n"),
         ("runtime_api", "0 failures\n"),
@@ -76,7 +78,9 @@ def test_textures_have_no_findings_and_are_counted() -> None:
     assert by_line["int value = surf3Dread<int>(surface, x, y, z);"] == "load"
 
 
-@pytest.mark.parametrize("name", ["async", "cub", "inline_ptx", "language", "spellings"])
+@pytest.mark.parametrize(
+    "name", ["async", "cub", "graphs", "inline_ptx", "language", "spellings", "warps_and_tiles"]
+)
 def test_right_programs_have_no_findings(name: str) -> None:
     with built([PROGRAMS / f"{name}.cu"], USUAL, "watched") as program:
         assert not run(program, [], 1, quiet=True, stop=False).all_findings()
@@ -86,7 +90,7 @@ def test_thrust_shares_memory_with_kernels(capfd: pytest.CaptureFixture[str]) ->
     if not cccl_options():
         pytest.skip("the headers of nvidia-cuda-cccl are not installed")
     with built([PROGRAMS / "thrust.cu"], (), "plain") as program:
-        assert output(program) == "3 496\n"
+        assert output(program) == "3 496\nmade up: cudaErrorInvalidValue: invalid argument, 1\n"
     with pytest.raises(ToolchainError), built([PROGRAMS / "thrust.cu"], (), "watched"):
         pass
     assert "vectors of thrust are neither watched nor counted" in capfd.readouterr().err
@@ -150,10 +154,29 @@ def test_files_are_compiled_apart_and_linked(tmp_path: Path) -> None:
     assert output(tmp_path / "program") == "70 1\n"
 
 
-def test_what_is_missing_is_refused_with_its_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(ToolchainError):
-        build(parse(["-c", str(PROGRAMS / "refused.cu"), "-o", str(tmp_path / "x.o")]))
-    assert "refused.cu:3:" in capfd.readouterr().err
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("cudaIpcMemHandle_t handle;", "cudaIpcMemHandle_t is not supported (memory of several processes)"),
+        ("auto f = [] { cuCtxCreate(0, 0, 0); };", "cuCtxCreate is not supported (the driver API)"),
+        (
+            "auto f = [] { cudaGraphDebugDotPrint(0, 0, 0); };",
+            "cudaGraphDebugDotPrint is not supported (a part of CUDA graphs)",
+        ),
+        (
+            "__global__ void k() { __nv_fp128_add(1, 2); }",
+            "__nv_fp128_add is not supported (a function for kernels)",
+        ),
+        ("int x = sizeof(cub::BlockMergeSort<int, 1>);", "cub::BlockMergeSort is not supported"),
+        ('__global__ void k() { asm("tcgen05.alloc;"); }', "inline PTX is not emulated: tcgen05.alloc;"),
+        ("#include <cufft.h>", "cuFFT is not supported"),
+    ],
+)
+def test_what_is_missing_is_refused_with_its_line(tmp_path: Path, line: str, reason: str) -> None:
+    (tmp_path / "p.cu").write_text(f"#include <cub/cub.cuh>\n{line}\n")
+    with pytest.raises(ToolchainError) as refused:
+        build(parse(["-c", str(tmp_path / "p.cu"), "-o", str(tmp_path / "x.o")]))
+    assert str(refused.value) == f"{tmp_path / 'p.cu'}:2: {reason}"
 
 
 def test_textures_that_are_missing_are_refused_with_their_lines(

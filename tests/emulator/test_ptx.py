@@ -63,7 +63,7 @@ def test_order(tmp_path: Path, store: str, load: str, races: bool) -> None:
 def test_unknown_instructions_are_refused_with_their_line(device: Emulator) -> None:
     device.module(PTX, {})  # without the macro, the preprocessor removes the unknown instruction
     line = PTX.read_text().splitlines().index("#ifdef UNKNOWN") + 2
-    with pytest.raises(ToolchainError, match=rf"ptx\.cu:{line}:.*inline PTX is not emulated: cp\.async"):
+    with pytest.raises(ToolchainError, match=rf"ptx\.cu:{line}:.*inline PTX is not emulated: mbarrier\.init"):
         device.module(PTX, {"UNKNOWN": 1})
 
 

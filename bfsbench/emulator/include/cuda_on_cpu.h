@@ -46,6 +46,7 @@
 #include "emu/math.h"
 #include "emu/nv_atomic.h"
 #include "emu/program.h"
+#include "emu/block_tile.h"
 #include "emu/texture.h"
 #include "emu/texture_reference.h"
 // The emulator's headers define CUDA's index variables, such as threadIdx, as macros. A program with host

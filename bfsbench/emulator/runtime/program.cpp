@@ -16,6 +16,7 @@
 #include <cstdlib>
 
 #include "faults.h"
+#include "graphs.h"
 #include "report.h"
 #include "worker.h"
 
@@ -170,6 +171,7 @@ cudaError_t ProgramDevice::allow_dynamic_shared(const Kernel& kernel, int bytes)
 
 cudaError_t ProgramDevice::launch(const Kernel& kernel, const LaunchShape& shape, void** arguments, bool cooperative, CallSite from) {
     if (sticky != cudaSuccess) return note(sticky);
+    if (cudaGraph_t graph = recording(shape.stream)) return record_launch(graph, kernel, shape, arguments, cooperative, from);
     std::string refused = machine.refusal(kernel, shape);
     cudaError_t why = cudaErrorInvalidConfiguration;
     if (refused.empty() && (shape.grid.y > kMostInY || shape.grid.z > kMostInY || shape.block.z > kMostThreadsInZ)) {
@@ -242,6 +244,9 @@ void ProgramDevice::order(const Call& call, bool waits, std::initializer_list<To
 cudaError_t ProgramDevice::copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, const Call& call) {
     if (sticky != cudaSuccess) return note(sticky);
     if (!bytes) return cudaSuccess;
+    if (cudaGraph_t graph = recording(call.stream)) {
+        return record(graph, cudaGraphNodeTypeMemcpy, [=](cudaStream_t stream) { return copy(to, from, bytes, kind, call.in(stream)); });
+    }
     auto refuse = [&](const std::string& what, cudaError_t error) {
         find("bad copy", what, call.from, call.site);
         return note(error);
@@ -278,6 +283,9 @@ cudaError_t ProgramDevice::copy(void* to, const void* from, size_t bytes, cudaMe
 cudaError_t ProgramDevice::set(void* to, int value, size_t bytes, const Call& call) {
     if (sticky != cudaSuccess) return note(sticky);
     if (!bytes) return cudaSuccess;
+    if (cudaGraph_t graph = recording(call.stream)) {
+        return record(graph, cudaGraphNodeTypeMemset, [=](cudaStream_t stream) { return set(to, value, bytes, call.in(stream)); });
+    }
     if (!to || !reaches(to, bytes)) {
         find("bad copy", "a memset of " + std::to_string(bytes) + " bytes outside of a buffer", call.from, call.site);
         return note(cudaErrorInvalidValue);
@@ -451,7 +459,7 @@ void launch_program_kernel(const Kernel& kernel, const LaunchShape& shape, const
     if (current) {
         launch_child(kernel, kernel.entry, shape.grid, shape.block, shape.shared, shape.stream, arguments, sizes, count, site);
     } else {
-        ProgramDevice::get().launch(kernel, shape, const_cast<void**>(arguments), false, from);
+        ProgramDevice::get().launch(kernel, shape, const_cast<void**>(arguments), shape.cooperative, from);
     }
 }
 

@@ -13,7 +13,8 @@
 
 struct emu_stream {
     int priority;
-    unsigned number;
+    unsigned number, flags;
+    cudaGraph_t graph = nullptr;  // the graph into which the stream records its operations
 };
 
 namespace emu {
@@ -29,6 +30,11 @@ struct Call {
     CallSite from;
     // Sets `from` to the source line that calls_from() has stored, if there is one.
     Call(const char* name, const void* site, bool is_async = false, cudaStream_t stream = nullptr);
+    // Returns the same call with its work in another stream.
+    Call in(cudaStream_t other) const {
+        Call call = *this;
+        return call.stream = other, call;
+    }
 };
 
 // A fault of the host code, with the place where the emulator first saw the fault. The place is a source line

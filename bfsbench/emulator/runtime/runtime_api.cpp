@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "program.h"
+#include "graphs.h"
 
 using emu::Call;
 using emu::number_of;
@@ -61,6 +61,7 @@ struct emu_event {
     std::chrono::steady_clock::time_point at{};
     bool recorded = false, timed = true;
     emu::StreamClock clock;
+    cudaGraph_t graph = nullptr;  // the graph into which the event's stream recorded its operations
 };
 
 // Runtime functions for the last error and for the names of errors.
@@ -149,6 +150,10 @@ API cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int number) {
     p->maxThreadsPerMultiProcessor = static_cast<int>(limits.threads_per_multiprocessor);
     p->maxBlocksPerMultiProcessor = static_cast<int>(limits.blocks_per_multiprocessor);
     p->managedMemory = p->concurrentManagedAccess = p->cooperativeLaunch = p->memoryPoolsSupported = 1;
+    p->clusterLaunch = p->hostRegisterSupported = p->unifiedFunctionPointers = 1;
+    p->maxSurface1D = p->maxTexture1DMipmap = p->maxTextureCubemap = p->maxSurface2D[0] = 32768;
+    p->maxSurface2D[1] = p->maxTexture2DMipmap[0] = p->maxTexture2DMipmap[1] = 32768;
+    p->maxSurface3D[0] = p->maxSurface3D[1] = p->maxSurface3D[2] = 16384;
     p->streamPrioritiesSupported = p->globalL1CacheSupported = p->localL1CacheSupported = 1;
     return noted(cudaSuccess);
 }
@@ -235,7 +240,11 @@ static cudaError_t take(void** place, size_t bytes, const Call& call) {
     return unless(bytes && !*place, cudaErrorMemoryAllocation);
 }
 API cudaError_t cudaMalloc(void** place, size_t bytes) { return take(place, bytes, Call(__func__, EMU_SITE)); }
-API cudaError_t cudaMallocAsync(void** place, size_t bytes, cudaStream_t stream) { return take(place, bytes, Call(__func__, EMU_SITE, true, stream)); }
+// A graph cannot allocate memory in the emulator, so a stream that records a graph refuses to.
+API cudaError_t cudaMallocAsync(void** place, size_t bytes, cudaStream_t stream) {
+    Call call(__func__, EMU_SITE, true, stream);
+    return emu::recording(stream) ? noted(cudaErrorStreamCaptureUnsupported) : take(place, bytes, call);
+}
 
 // The settings of the device's memory pool, one for each attribute. They have no effect, because the emulator
 // always frees memory immediately.
@@ -383,11 +392,18 @@ API cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
 }
 API cudaError_t cudaMemPrefetchAsync(const void*, size_t, int, cudaStream_t) { return noted(cudaSuccess); }
 API cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, int) { return noted(cudaSuccess); }
+API cudaError_t cudaMemRangeGetAttribute(void* value, size_t bytes, cudaMemRangeAttribute attribute, const void*, size_t) {
+    bool is_wrong = !value || !bytes || bytes % sizeof(int);
+    int answer = attribute == cudaMemRangeAttributeReadMostly ? 0 : cudaInvalidDeviceId;
+    for (size_t i = 0; !is_wrong && i < bytes / sizeof(int); ++i) static_cast<int*>(value)[i] = answer;
+    return unless(is_wrong);
+}
 API cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* place) {
     void* pointer = const_cast<void*>(place);
-    bool shared = device().machine.buffers.at(static_cast<const char*>(place)).second != nullptr;
+    auto [begin, region] = device().machine.buffers.at(static_cast<const char*>(place));
+    bool shared = region != nullptr, is_managed = shared && device().managed.count(const_cast<char*>(begin));
     if (device().memory.has(place)) *attributes = {cudaMemoryTypeDevice, 0, pointer, nullptr};
-    else if (shared) *attributes = {cudaMemoryTypeHost, 0, pointer, pointer};
+    else if (shared) *attributes = {is_managed ? cudaMemoryTypeManaged : cudaMemoryTypeHost, 0, pointer, pointer};
     else *attributes = {cudaMemoryTypeUnregistered, 0, nullptr, pointer};
     return noted(cudaSuccess);
 }
@@ -398,7 +414,7 @@ API cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, cons
 API cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
     auto* streams = device().streams();
     unsigned number = streams ? streams->create(!(flags & cudaStreamNonBlocking)) : emu::Streams::kDefault;
-    return *stream = new emu_stream{priority, number}, noted(cudaSuccess);
+    return *stream = new emu_stream{priority, number, flags}, noted(cudaSuccess);
 }
 API cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithPriority(stream, 0, 0); }
 API cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) { return cudaStreamCreateWithPriority(stream, flags, 0); }
@@ -412,8 +428,14 @@ API cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     delete stream;
     return noted(cudaSuccess);
 }
-// Records that the host knows that the earlier work of a stream has ended.
-static void take_up(cudaStream_t stream) {
+API cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
+    return *priority = stream > cudaStreamFireAndForget ? stream->priority : 0, noted(cudaSuccess);
+}
+API cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
+    return *flags = stream > cudaStreamFireAndForget ? stream->flags : cudaStreamDefault, noted(cudaSuccess);
+}
+API cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    if (emu::recording(stream)) return noted(cudaErrorStreamCaptureUnsupported);
     if (auto* streams = device().streams()) streams->host_waits_for(number_of(stream));
 }
 API cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
@@ -422,6 +444,7 @@ API cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 }
 API cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
 API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    if (event && event->graph && !event->graph->streams.empty()) return emu::join(event->graph, stream), noted(cudaSuccess);
     auto* streams = device().streams();
     if (streams && event) streams->wait(number_of(stream), event->clock);
     return noted(cudaSuccess);
@@ -429,12 +452,15 @@ API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsi
 // Calls the host's function immediately. The host can tell from this call that all earlier work of the stream
 // has ended. So the emulator records that the host has waited for this work.
 API cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void* data, unsigned) {
-    take_up(stream);
+    if (cudaError_t error = cudaStreamSynchronize(stream)) return error;
     call(stream, device().sticky, data);
     return noted(cudaSuccess);
 }
 API cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t call, void* data) {
-    take_up(stream);
+    if (cudaGraph_t graph = emu::recording(stream)) {
+        return emu::record(graph, cudaGraphNodeTypeHost, [=](cudaStream_t of) { return cudaLaunchHostFunc(of, call, data); });
+    }
+    cudaStreamSynchronize(stream);
     return call(data), noted(cudaSuccess);
 }
 API cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, size_t, unsigned) { return noted(cudaSuccess); }
@@ -445,6 +471,7 @@ API cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
 }
 API cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     if (!event) return noted(cudaErrorInvalidResourceHandle);
+    if ((event->graph = emu::recording(stream))) return noted(cudaSuccess);
     event->at = std::chrono::steady_clock::now();
     event->recorded = true;
     if (auto* streams = device().streams()) event->clock = streams->record(number_of(stream));

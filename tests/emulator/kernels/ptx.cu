@@ -64,6 +64,6 @@ extern "C" __global__ void __cluster_dims__(2) cluster(int *out) {
 
 extern "C" __global__ void unknown(float *x) {
 #ifdef UNKNOWN
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(0), "l"(x));
+    asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(0), "l"(x));
 #endif
 }

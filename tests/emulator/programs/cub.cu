@@ -19,6 +19,22 @@ __global__ void reduce(const int *in, int *out) {
     if (threadIdx.x == 32) out[2] = lowest;
 }
 
+__global__ void sort(const int *in, int *out, int *histogram) {
+    using Sort = cub::BlockRadixSort<int, kThreads, 2, int>;
+    using Histogram = cub::BlockHistogram<int, kThreads, 2, 4>;
+    __shared__ typename Sort::TempStorage storage;
+    __shared__ typename Histogram::TempStorage none;
+    __shared__ int bins[4];
+    int first = 2 * threadIdx.x, values[2] = {first, first + 1};
+    int keys[2] = {cub::ThreadLoad<cub::LOAD_CG>(in + first), in[first + 1]};
+    Sort(storage).Sort(keys, values);
+    for (int i = 0; i < 2; ++i) cub::ThreadStore<cub::STORE_CG>(out + first + i, keys[i]), out[128 + first + i] = values[i];
+    for (int &key : keys) key &= 3;
+    Histogram(none).Histogram(keys, bins);
+    __syncthreads();
+    if (threadIdx.x < 4) histogram[threadIdx.x] = bins[threadIdx.x];
+}
+
 struct AddTotal {
     int running;
     __device__ int operator()(int total) { int old = running; running += total; return old; }
@@ -111,6 +127,29 @@ int main() {
     twice([&](void *s, size_t &b) { return cub::DeviceRadixSort::SortKeysDescending(s, b, keys, 256, 0, 2); });
     fetch(keys.Current(), 256);
     TRUE(host[0] == -97 && host[1] == -93 && host[255] == 152);
+
+    for (int i = 0; i < 256; ++i) host[i] = (i * 37 % 128) / 3;
+    cudaMemcpy(in, host, sizeof host, cudaMemcpyHostToDevice);
+    sort<<<1, kThreads>>>(in, out, values);
+    fetch(out, 256);
+    for (int i = 0; i < 128; ++i) TRUE(host[i] == i / 3 && host[128 + i] * 37 % 128 / 3 == i / 3);
+    fetch(values, 4);
+    TRUE(host[0] == 33 && host[1] == 33 && host[2] == 32 && host[3] == 30);
+
+    twice([&](void *s, size_t &b) { return cub::DeviceRadixSort::SortKeys(s, b, in, out, 128); });
+    twice([&](void *s, size_t &b) { return cub::DeviceRunLengthEncode::Encode(s, b, out, in, in + 64, values, 128); });
+    fetch(values, 1);
+    TRUE(host[0] == 43);
+    fetch(in, 128);
+    TRUE(host[42] == 42 && host[64] == 3 && host[64 + 42] == 2);
+    twice([&](void *s, size_t &b) { return cub::DeviceHistogram::HistogramEven(s, b, out, values, 4, 0, 30, 128); });
+    twice([&](void *s, size_t &b) { return cub::DeviceSegmentedReduce::Sum(s, b, out, values + 3, 2, counting, counting + 1); });
+    twice([&](void *s, size_t &b) { return cub::DevicePartition::If(s, b, counting, values + 6, values + 5, 4, Odd()); });
+    fetch(values, 10);
+    TRUE(host[0] == 30 && host[2] == 30 && host[3] == 0 && host[5] == 2 && host[6] == 1 && host[8] == 2 && host[9] == 0);
+    twice([&](void *s, size_t &b) { return cub::DeviceReduce::ReduceByKey(s, b, out, in, counting, in + 64, values, cub::Sum(), 6); });
+    fetch(in, 66);
+    TRUE(host[1] == 1 && host[64] == 3 && host[65] == 12);
     cudaFree(in), cudaFree(out), cudaFree(values);
     printf("%d failures\n", failures);
 }

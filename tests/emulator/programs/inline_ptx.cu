@@ -31,7 +31,7 @@ __global__ void memory(unsigned *word, unsigned *flag) {
         IS(static_cast<unsigned>(expected), result);  \
     }
 
-__global__ void arithmetic(unsigned a, unsigned b, float x) {
+__global__ void arithmetic(const unsigned *from, unsigned a, unsigned b, float x) {
     RESULT(0x1d, "mul.hi.u32 %0, %1, %2;", "r"(a), "r"(0x100000u));
     RESULT(-1, "mul.hi.s32 %0, %1, %2;", "r"(-3), "r"(5));
     RESULT(0x1d5e7, "mad.lo.u32 %0, %1, 16, 7;", "r"(a / 16));
@@ -60,6 +60,18 @@ __global__ void arithmetic(unsigned a, unsigned b, float x) {
     RESULT(496, "redux.sync.add.u32 %0, %1, -1;", "r"(threadIdx.x));
     RESULT(1u << threadIdx.x, "match.any.sync.b32 %0, %1, -1;", "r"(threadIdx.x));
     RESULT(32, "mov.u32 %0, %%nsmid;", "r"(0));
+    RESULT(8 + 100, "vabsdiff4.u32.u32.u32.add %0, %1, %2, 100;", "r"(0x01020304), "r"(0x04030201));
+    RESULT(0xff7f0201, "vadd4.u32.u32.u32.sat %0, %1, %2, 0;", "r"(0xf0700101), "r"(0x1f0f0100));
+    RESULT(0x7fff0001, "vmax2.s32.s32.s32 %0, %1, %2, 0;", "r"(0x7fffffff), "r"(0x80000001));
+    RESULT(2, "slct.s32.s32 %0, %1, %2, %3;", "r"(1), "r"(2), "r"(-1));
+    RESULT(4, "fns.b32 %0, %1, 0, 3;", "r"(0x16));
+    __shared__ unsigned copied[2][32];
+    unsigned place = __cvta_generic_to_shared(&copied[0][threadIdx.x]);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(place), "l"(from + threadIdx.x));
+    asm volatile("cp.async.ca.shared.global.L2::128B [%0+128], [%1], 4, %2;" ::"r"(place), "l"(from + threadIdx.x), "r"(2));
+    asm volatile("cp.async.commit_group;\n\tcp.async.wait_group 0;" ::: "memory");
+    IS(from[threadIdx.x], copied[0][threadIdx.x]);
+    IS(from[threadIdx.x] & 0xffff, copied[1][threadIdx.x]);
     unsigned long long wide;
     asm("mul.wide.u32 %0, %1, %1;" : "=l"(wide) : "r"(0x80000001u));
     IS(0x4000000100000001ull, wide);
@@ -87,9 +99,13 @@ int main() {
     cudaMemset(x, 0, sizeof words);
     memory<<<dim3(1, 2), 32>>>(x, x + 2);
     cudaMemcpy(words, x, sizeof words, cudaMemcpyDeviceToHost);
-    arithmetic<<<1, 32>>>(0x1d5e0, 23, 2);
+    unsigned *from;
+    cudaMallocManaged(&from, 32 * sizeof *from);
+    for (unsigned i = 0; i < 32; ++i) from[i] = i * 0x10001;
+    arithmetic<<<1, 32>>>(from, 0x1d5e0, 23, 2);
     unsigned wrong;
     cudaMemcpyFromSymbol(&wrong, failures, sizeof wrong);
     printf("%u failures, %u %u %s\n", wrong, words[0], words[1], cudaGetErrorName(cudaGetLastError()));
     cudaFree(x);
+    cudaFree(from);
 }

@@ -9,6 +9,7 @@
 #include "expect.h"
 
 __device__ int word = 4;
+__constant__ struct { int height, width; } shape = {4, 8};
 __global__ void __launch_bounds__(256) twice(int *x) {
     extern __shared__ int words[];
     words[threadIdx.x] = x[threadIdx.x];
@@ -131,11 +132,18 @@ void memory() {
     TRUE(attributes.type == cudaMemoryTypeDevice);
     DO(cudaMemPrefetchAsync(managed, sizeof host, 0));
     DO(cudaMemAdvise(managed, sizeof host, cudaMemAdviseSetReadMostly, 0));
+    int advised = -1;
+    DO(cudaMemRangeGetAttribute(&advised, sizeof advised, cudaMemRangeAttributeReadMostly, managed, sizeof host));
+    DO(cudaPointerGetAttributes(&attributes, managed + 1));
+    TRUE(advised == 0 && attributes.type == cudaMemoryTypeManaged);
     cudaMemLocation place = {cudaMemLocationTypeDevice, 0};
     DO(cudaMemPrefetchAsync(managed, sizeof host, place, 0));
     DO(cudaMemAdvise(managed, sizeof host, cudaMemAdviseSetAccessedBy, place));
     void *address;
     size_t bytes;
+    int width = 0;
+    DO(cudaMemcpyFromSymbol(&width, shape, sizeof width, sizeof width));
+    TRUE(width == 8);
     DO(cudaGetSymbolAddress(&address, word));
     DO(cudaGetSymbolSize(&bytes, word));
     DO(cudaMemcpyToSymbolAsync(word, host, 4, 0, cudaMemcpyHostToDevice));

@@ -2,6 +2,8 @@
 #include <thrust/execution_policy.h>
 #include <thrust/reduce.h>
 #include <thrust/sort.h>
+#include <thrust/system/cuda/error.h>
+#include <thrust/system_error.h>
 
 #include <cstdio>
 
@@ -9,6 +11,14 @@ __global__ void fill(int *x) { x[threadIdx.x] = 31 - threadIdx.x; }
 int main() {
     thrust::device_vector<int> v(32);
     fill<<<1, 32>>>(thrust::raw_pointer_cast(v.data()));
-    thrust::sort(thrust::device, v.begin(), v.end());
-    printf("%d %d\n", (int)v[3], thrust::reduce(v.begin(), v.end()));
+    cudaStream_t stream;
+    cudaStreamCreate(&stream);
+    thrust::sort(thrust::cuda::par.on(stream), v.begin(), v.end());
+    cudaStreamDestroy(stream);
+    printf("%d %d\n", (int)v[3], thrust::reduce(thrust::device, v.begin(), v.end()));
+    try {
+        throw thrust::system_error(cudaErrorInvalidValue, thrust::cuda_category(), "made up");
+    } catch (const thrust::system_error &error) {
+        printf("%s, %d\n", error.what(), error.code().value());
+    }
 }

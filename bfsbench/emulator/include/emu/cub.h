@@ -349,6 +349,82 @@ class BlockExchange : public Collective<T, kX * kY * kZ * kItems, false> {
     }
 };
 
+// Sorts the keys of a block, and values with them. Thread 0 sorts the items of all threads.
+template <class K, int kX, int kItems = 1, class V = NullType, int = 4, bool = true, BlockScanAlgorithm = BLOCK_SCAN_WARP_SCANS, int = 0, int kY = 1, int kZ = 1, int = 0>
+class BlockRadixSort {
+    static constexpr int kThreads = kX * kY * kZ, kAll = kThreads * kItems;
+    static int blocked(int i) { return emu::rank() * kItems + i; }
+    static int striped(int i) { return emu::rank() + i * kThreads; }
+
+  public:
+    struct TempStorage {
+        Storage<K, kAll> keys;
+        Storage<V, kAll> values;
+    };
+    explicit BlockRadixSort(TempStorage& storage) : storage_(storage) {}
+    BlockRadixSort() : storage_(emu::shared_variable<TempStorage, BlockRadixSort, emu::device_functions, alignof(TempStorage)>()) {}
+#define EMU_SORT(name, descending, place)                                                                        \
+    void name(K (&keys)[kItems], int begin = 0, int end = sizeof(K) * 8) {                                       \
+        sort(keys, static_cast<V(*)[kItems]>(nullptr), begin, end, descending, place);                           \
+    }                                                                                                            \
+    void name(K (&keys)[kItems], V (&values)[kItems], int begin = 0, int end = sizeof(K) * 8) {                  \
+        sort(keys, &values, begin, end, descending, place);                                                      \
+    }
+    EMU_SORT(Sort, false, blocked)
+    EMU_SORT(SortDescending, true, blocked)
+    EMU_SORT(SortBlockedToStriped, false, striped)
+    EMU_SORT(SortDescendingBlockedToStriped, true, striped)
+#undef EMU_SORT
+
+  private:
+    template <class Place>
+    void sort(K (&keys)[kItems], V (*values)[kItems], int begin, int end, bool descending, Place place) {
+        for (int i = 0; i < kItems; ++i) storage_.keys[blocked(i)] = keys[i];
+        for (int i = 0; i < kItems && values; ++i) storage_.values[blocked(i)] = (*values)[i];
+        __syncthreads();
+        if (emu::rank() == 0) sort_pairs(&storage_.keys[0], values ? &storage_.values[0] : nullptr, 0, kAll, LessInBits<K>{begin, end, descending});
+        __syncthreads();
+        for (int i = 0; i < kItems; ++i) keys[i] = storage_.keys[place(i)];
+        for (int i = 0; i < kItems && values; ++i) (*values)[i] = storage_.values[place(i)];
+    }
+    TempStorage& storage_;
+};
+
+enum BlockHistogramAlgorithm { BLOCK_HISTO_SORT, BLOCK_HISTO_ATOMIC };
+template <class T, int kX, int kItems, int kBins, BlockHistogramAlgorithm = BLOCK_HISTO_SORT, int kY = 1, int kZ = 1, int = 0>
+class BlockHistogram {
+  public:
+    using TempStorage = NoStorage;
+    BlockHistogram() = default;
+    explicit BlockHistogram(TempStorage&) {}
+    template <class Count> void InitHistogram(Count (&bins)[kBins]) {
+        for (int i = emu::rank(); i < kBins; i += kX * kY * kZ) bins[i] = 0;
+    }
+    template <class Count> void Composite(T (&items)[kItems], Count (&bins)[kBins]) {
+        for (T item : items) atomicAdd(&bins[static_cast<int>(item)], Count(1));
+    }
+    template <class Count> void Histogram(T (&items)[kItems], Count (&bins)[kBins]) {
+        InitHistogram(bins);
+        __syncthreads();
+        Composite(items, bins);
+    }
+};
+
+// Modifiers for caches have no effect, except that a volatile load or store is volatile.
+enum CacheLoadModifier { LOAD_DEFAULT, LOAD_CA, LOAD_CG, LOAD_CS, LOAD_CV, LOAD_LDG, LOAD_VOLATILE };
+enum CacheStoreModifier { STORE_DEFAULT, STORE_WB, STORE_CG, STORE_CS, STORE_WT, STORE_VOLATILE };
+template <CacheLoadModifier kHow, class In> auto ThreadLoad(In in) {
+    if constexpr (kHow == LOAD_VOLATILE || kHow == LOAD_CV) return *const_cast<const volatile std::decay_t<decltype(*in)>*>(&*in);
+    else return *in;
+}
+template <CacheStoreModifier kHow, class Out, class T> void ThreadStore(Out out, T value) {
+    if constexpr (kHow == STORE_VOLATILE) *const_cast<volatile std::decay_t<decltype(*out)>*>(&*out) = value;
+    else *out = value;
+}
+inline unsigned LaneId() { return emu::lane(); }
+inline unsigned WarpId() { return emu::rank() / emu::kWarpSize; }
+inline int RowMajorTid(int, int, int) { return static_cast<int>(emu::rank()); }
+
 // Runs `body` as a kernel of one thread.
 template <class Body>
 void run_alone(Body body) {
@@ -397,6 +473,21 @@ struct DeviceReduce {
     template <class In, class Out, class N>
     static cudaError_t ArgMax(void* storage, size_t& bytes, In in, Out out, N count, cudaStream_t stream = 0) {
         return extreme(storage, bytes, in, out, count, cub::ArgMax(), stream);
+    }
+
+    template <class Keys, class KeysOut, class In, class Out, class Count, class Op, class N>
+    static cudaError_t ReduceByKey(void* storage, size_t& bytes, Keys keys, KeysOut keys_out, In in, Out out, Count runs, Op op, N count, cudaStream_t stream = 0) {
+        return on_device(storage, bytes, stream, [=]() mutable {
+            N found = 0;
+            for (N i = 0; i < count; ++found) {
+                N begin = i;
+                ValueOf<In> total = in[i];
+                while (++i < count && keys[i] == keys[begin]) total = op(total, in[i]);
+                keys_out[found] = keys[begin];
+                out[found] = total;
+            }
+            *runs = found;
+        });
     }
 
   private:
@@ -463,6 +554,97 @@ struct DeviceSelect {
             N found = 0;
             for (N i = 0; i < count; ++i) if (test(i)) out[found++] = in[i];
             *chosen = found;
+        });
+    }
+};
+
+struct DeviceRunLengthEncode {
+    template <class In, class Out, class Lengths, class Count, class N>
+    static cudaError_t Encode(void* storage, size_t& bytes, In in, Out out, Lengths lengths, Count runs, N count, cudaStream_t stream = 0) {
+        return on_device(storage, bytes, stream, [=]() mutable {
+            N found = 0;
+            for (N i = 0, begin = 0; i < count; begin = i, ++found) {
+                while (i < count && in[i] == in[begin]) ++i;
+                out[found] = in[begin];
+                lengths[found] = i - begin;
+            }
+            *runs = found;
+        });
+    }
+};
+
+struct DevicePartition {
+    template <class In, class Flags, class Out, class Count, class N>
+    static cudaError_t Flagged(void* storage, size_t& bytes, In in, Flags flags, Out out, Count chosen, N count, cudaStream_t stream = 0) {
+        return divide(storage, bytes, in, out, chosen, count, stream, [=](N i) { return bool(flags[i]); });
+    }
+    template <class In, class Out, class Count, class N, class Op>
+    static cudaError_t If(void* storage, size_t& bytes, In in, Out out, Count chosen, N count, Op op, cudaStream_t stream = 0) {
+        return divide(storage, bytes, in, out, chosen, count, stream, [=](N i) mutable { return bool(op(in[i])); });
+    }
+
+  private:
+    // The items that are not chosen follow in reverse order.
+    template <class In, class Out, class Count, class N, class Test>
+    static cudaError_t divide(void* storage, size_t& bytes, In in, Out out, Count chosen, N count, cudaStream_t stream, Test test) {
+        return on_device(storage, bytes, stream, [=]() mutable {
+            N found = 0, last = count;
+            for (N i = 0; i < count; ++i) out[test(i) ? found++ : --last] = in[i];
+            *chosen = found;
+        });
+    }
+};
+
+// Each segment has the items from its begin to its end - 1.
+struct DeviceSegmentedReduce {
+    template <class In, class Out, class Begin, class End, class Op, class T>
+    static cudaError_t Reduce(void* storage, size_t& bytes, In in, Out out, int segments, Begin begin, End end, Op op, T initial, cudaStream_t stream = 0) {
+        return on_device(storage, bytes, stream, [=]() mutable {
+            for (int segment = 0; segment < segments; ++segment) {
+                T total = initial;
+                for (auto i = begin[segment]; i < end[segment]; ++i) total = op(total, in[i]);
+                out[segment] = total;
+            }
+        });
+    }
+    template <class In, class Out, class Begin, class End>
+    static cudaError_t Sum(void* storage, size_t& bytes, In in, Out out, int segments, Begin begin, End end, cudaStream_t stream = 0) {
+        return Reduce(storage, bytes, in, out, segments, begin, end, cub::Sum(), ValueOf<Out>(), stream);
+    }
+    template <class In, class Out, class Begin, class End>
+    static cudaError_t Max(void* storage, size_t& bytes, In in, Out out, int segments, Begin begin, End end, cudaStream_t stream = 0) {
+        return Reduce(storage, bytes, in, out, segments, begin, end, cub::Max(), std::numeric_limits<ValueOf<In>>::lowest(), stream);
+    }
+    template <class In, class Out, class Begin, class End>
+    static cudaError_t Min(void* storage, size_t& bytes, In in, Out out, int segments, Begin begin, End end, cudaStream_t stream = 0) {
+        return Reduce(storage, bytes, in, out, segments, begin, end, cub::Min(), std::numeric_limits<ValueOf<In>>::max(), stream);
+    }
+};
+
+// Counts the samples in each of `levels` - 1 bins, which have equal widths or the given bounds.
+struct DeviceHistogram {
+    template <class In, class Count, class Level, class N>
+    static cudaError_t HistogramEven(void* storage, size_t& bytes, In in, Count* bins, int levels, Level lower, Level upper, N count, cudaStream_t stream = 0) {
+        return fill(storage, bytes, in, bins, levels, count, stream, [=](auto sample) {
+            if (!(sample >= lower && sample < upper)) return -1;
+            if constexpr (std::is_floating_point_v<Level>) return static_cast<int>((sample - lower) * ((levels - 1) / (upper - lower)));
+            else return static_cast<int>(static_cast<long long>(sample - lower) * (levels - 1) / (upper - lower));
+        });
+    }
+    template <class In, class Count, class Level, class N>
+    static cudaError_t HistogramRange(void* storage, size_t& bytes, In in, Count* bins, int levels, const Level* bounds, N count, cudaStream_t stream = 0) {
+        return fill(storage, bytes, in, bins, levels, count, stream, [=](auto sample) { return static_cast<int>(std::upper_bound(bounds, bounds + levels, sample) - bounds) - 1; });
+    }
+
+  private:
+    template <class In, class Count, class N, class Bin>
+    static cudaError_t fill(void* storage, size_t& bytes, In in, Count* bins, int levels, N count, cudaStream_t stream, Bin bin) {
+        return on_device(storage, bytes, stream, [=]() mutable {
+            for (int i = 0; i < levels - 1; ++i) bins[i] = 0;
+            for (N i = 0; i < count; ++i) {
+                int place = bin(in[i]);
+                if (place >= 0 && place < levels - 1) ++bins[place];
+            }
         });
     }
 };

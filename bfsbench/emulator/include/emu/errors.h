@@ -26,6 +26,7 @@
     X(cudaErrorInvalidKernelImage, 200, "device kernel image is invalid")                         \
     X(cudaErrorNoKernelImageForDevice, 209, "no kernel image is available for execution on the device") \
     X(cudaErrorInvalidResourceHandle, 400, "invalid resource handle")                             \
+    X(cudaErrorIllegalState, 401, "the operation cannot be performed in the present state")       \
     X(cudaErrorNotReady, 600, "device not ready")                                                 \
     X(cudaErrorIllegalAddress, 700, "an illegal memory access was encountered")                   \
     X(cudaErrorLaunchOutOfResources, 701, "too many resources requested for launch")              \
@@ -40,6 +41,8 @@
     X(cudaErrorCooperativeLaunchTooLarge, 720, "too many blocks in cooperative launch")           \
     X(cudaErrorNotPermitted, 800, "operation not permitted")                                      \
     X(cudaErrorNotSupported, 801, "operation not supported")                                      \
+    X(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing") \
+    X(cudaErrorGraphExecUpdateFailure, 910, "the graph update was not performed because it included changes which violated constraints specific to instantiated graph update")\
     X(cudaErrorUnknown, 999, "unknown error")
 
 #define EMU_NUMBER(name, number, message) name = number,
@@ -67,7 +70,7 @@ enum cudaError : int {
     cudaErrorJitCompilationDisabled = 223, cudaErrorUnsupportedExecAffinity = 224,
     cudaErrorUnsupportedDevSideSync = 225, cudaErrorContained = 226, cudaErrorInvalidSource = 300,
     cudaErrorFileNotFound = 301, cudaErrorSharedObjectSymbolNotFound = 302,
-    cudaErrorSharedObjectInitFailed = 303, cudaErrorOperatingSystem = 304, cudaErrorIllegalState = 401,
+    cudaErrorSharedObjectInitFailed = 303, cudaErrorOperatingSystem = 304, 
     cudaErrorLossyQuery = 402, cudaErrorSymbolNotFound = 500, cudaErrorLaunchIncompatibleTexturing = 703,
     cudaErrorSetOnActiveProcess = 708, cudaErrorContextIsDestroyed = 709, cudaErrorTooManyPeers = 711,
     cudaErrorHardwareStackError = 714, cudaErrorIllegalInstruction = 715, cudaErrorInvalidAddressSpace = 717,
@@ -76,11 +79,11 @@ enum cudaError : int {
     cudaErrorMpsConnectionFailed = 805, cudaErrorMpsRpcFailure = 806, cudaErrorMpsServerNotReady = 807,
     cudaErrorMpsMaxClientsReached = 808, cudaErrorMpsMaxConnectionsReached = 809,
     cudaErrorMpsClientTerminated = 810, cudaErrorCdpNotSupported = 811, cudaErrorCdpVersionMismatch = 812,
-    cudaErrorStreamCaptureUnsupported = 900, cudaErrorStreamCaptureInvalidated = 901,
+    cudaErrorStreamCaptureInvalidated = 901,
     cudaErrorStreamCaptureMerge = 902, cudaErrorStreamCaptureUnmatched = 903,
     cudaErrorStreamCaptureUnjoined = 904, cudaErrorStreamCaptureIsolation = 905,
     cudaErrorStreamCaptureImplicit = 906, cudaErrorCapturedEvent = 907,
-    cudaErrorStreamCaptureWrongThread = 908, cudaErrorTimeout = 909, cudaErrorGraphExecUpdateFailure = 910,
+    cudaErrorStreamCaptureWrongThread = 908, cudaErrorTimeout = 909, 
     cudaErrorExternalDevice = 911, cudaErrorInvalidClusterSize = 912, cudaErrorFunctionNotLoaded = 913,
     cudaErrorInvalidResourceType = 914, cudaErrorInvalidResourceConfiguration = 915,
     cudaErrorApiFailureBase = 10000,

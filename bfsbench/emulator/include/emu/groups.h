@@ -92,19 +92,47 @@ class lane_group {
     unsigned mask_;
 };
 
-template <unsigned kSize, class Parent = void>
-class thread_block_tile : public lane_group {
-    static_assert(kSize >= 1 && kSize <= emu::kWarpSize && (kSize & (kSize - 1)) == 0);
+// The memory for tiles of several warps. The emulator reserves its own memory for them.
+template <unsigned kMostThreads = 1024>
+struct block_tile_memory {
+    static_assert(kMostThreads <= 1024);
+};
+template <unsigned kMostThreads>
+inline thread_block this_thread_block(block_tile_memory<kMostThreads>&) {
+    return {};
+}
+
+template <unsigned kSize>
+class warp_tile : public lane_group {
+    static_assert(kSize >= 1 && (kSize & (kSize - 1)) == 0);
 
   public:
-    thread_block_tile() : lane_group((~0u >> (emu::kWarpSize - kSize)) << (emu::lane() & ~(kSize - 1))) {}
-    unsigned meta_group_rank() const { return emu::rank() / kSize; }
-    unsigned meta_group_size() const { return (emu::volume(blockDim) + kSize - 1) / kSize; }
+    warp_tile() : lane_group((~0u >> (emu::kWarpSize - kSize)) << (emu::lane() & ~(kSize - 1))) {}
+};
+template <unsigned kSize>
+class block_tile;  // of several warps
+
+// A part of a group of threads. The type without `Parent` holds a tile of any group.
+template <unsigned kSize, class Parent = void>
+class thread_block_tile : public thread_block_tile<kSize> {
+    using thread_block_tile<kSize>::thread_block_tile;
+};
+template <unsigned kSize>
+class thread_block_tile<kSize, void> : public std::conditional_t<(kSize <= emu::kWarpSize), warp_tile<kSize>, block_tile<kSize>> {
+  public:
+    template <class Parent>
+    explicit thread_block_tile(const Parent& parent)
+        : meta_rank_(parent.thread_rank() / kSize), meta_size_((parent.size() + kSize - 1) / kSize) {}
+    unsigned meta_group_rank() const { return meta_rank_; }
+    unsigned meta_group_size() const { return meta_size_; }
+
+  private:
+    unsigned meta_rank_, meta_size_;
 };
 
 template <unsigned kSize, class Parent>
-inline thread_block_tile<kSize> tiled_partition(const Parent&) {
-    return {};
+inline thread_block_tile<kSize, Parent> tiled_partition(const Parent& parent) {
+    return thread_block_tile<kSize, Parent>(parent);
 }
 
 // Represents a whole block or a group of lanes of one warp. The type does not tell which of the two it is, so
@@ -185,6 +213,18 @@ template <class T, class Operation = plus<T>>
 inline T exclusive_scan(const lane_group& group, T value, Operation operation = {}, emu::CallSite from = EMU_HERE) {
     T before = group.shfl_up(inclusive_scan(group, value, operation, from), 1, from);
     return group.thread_rank() == 0 ? T{} : before;
+}
+
+// Calls `call` in one member of the group. The other form returns its result to all members.
+template <class Group, class Call, class... Arguments>
+inline void invoke_one(const Group& group, Call&& call, Arguments&&... arguments) {
+    if (group.thread_rank() == 0) call(std::forward<Arguments>(arguments)...);
+}
+template <class Group, class Call, class... Arguments>
+inline auto invoke_one_broadcast(const Group& group, Call&& call, Arguments&&... arguments) {
+    decltype(call(std::forward<Arguments>(arguments)...)) result{};
+    if (group.thread_rank() == 0) result = call(std::forward<Arguments>(arguments)...);
+    return group.shfl(result, 0);
 }
 
 class grid_group {

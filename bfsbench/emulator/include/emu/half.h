@@ -104,20 +104,27 @@ EMU_OF_TWO(add_rn, a + b)
 EMU_OF_TWO(mul_rn, a * b)
 EMU_OF_TWO(max, a != a || b > a ? b : a)
 EMU_OF_TWO(min, a != a || b < a ? b : a)
+EMU_OF_TWO(max_nan, a != a || a > b ? a : b)
+EMU_OF_TWO(min_nan, a != a || a < b ? a : b)
 EMU_ANY_PAIR inline P __h2div(P a, P b) { return a / b; }
 #undef EMU_OF_TWO
-#define EMU_COMPARISON(name, op)                                                                               \
-    EMU_ANY_SMALL inline bool __h##name(H a, H b) { return a op b; }                        \
-    EMU_ANY_PAIR inline P __h##name##2(P a, P b) {                \
-        return {typename P::One(a.x op b.x ? 1.f : 0.f), typename P::One(a.y op b.y ? 1.f : 0.f)};                           \
-    }                                                                                                          \
-    EMU_ANY_PAIR inline bool __hb##name##2(P a, P b) { return a.x op b.x && a.y op b.y; }
-EMU_COMPARISON(eq, ==)
-EMU_COMPARISON(ne, !=)
-EMU_COMPARISON(lt, <)
-EMU_COMPARISON(gt, >)
-EMU_COMPARISON(le, <=)
-EMU_COMPARISON(ge, >=)
+#define EMU_COMPARISON(name, formula)                                                                        \
+    EMU_ANY_SMALL inline bool __h##name(H a, H b) { return formula; }                                        \
+    EMU_ANY_PAIR inline P __h##name##2(P a, P b) { return {typename P::One(__h##name(a.x, b.x)), typename P::One(__h##name(a.y, b.y))}; } \
+    EMU_ANY_PAIR inline bool __hb##name##2(P a, P b) { return __h##name(a.x, b.x) && __h##name(a.y, b.y); }
+// The functions whose names end in u also hold if a number is not a number (NaN), and the others then do not hold.
+EMU_COMPARISON(eq, a == b)
+EMU_COMPARISON(ne, a < b || a > b)
+EMU_COMPARISON(lt, a < b)
+EMU_COMPARISON(gt, a > b)
+EMU_COMPARISON(le, a <= b)
+EMU_COMPARISON(ge, a >= b)
+EMU_COMPARISON(equ, !(a < b || a > b))
+EMU_COMPARISON(neu, a != b)
+EMU_COMPARISON(ltu, !(a >= b))
+EMU_COMPARISON(gtu, !(a <= b))
+EMU_COMPARISON(leu, !(a > b))
+EMU_COMPARISON(geu, !(a < b))
 #undef EMU_COMPARISON
 EMU_ANY_SMALL inline H __hneg(H a) { return -a; }
 EMU_ANY_SMALL inline H __habs(H a) { return H::of_bits(a.bits & 0x7fff); }
@@ -130,7 +137,18 @@ EMU_ANY_SMALL inline H __hfma(H a, H b, H c) { return H(fmaf(float(a), float(b),
 EMU_ANY_PAIR inline P __hfma2(P a, P b, P c) {
     return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};
 }
-EMU_ANY_SMALL inline H __hadd_sat(H a, H b) { return H(__saturatef(float(a + b))); }
+// For each function of 16-bit numbers, a form whose result lies between 0 and 1, and a form for pairs.
+#define EMU_SATURATED(name, parameters, pairs, values, x, y)                                    \
+    EMU_ANY_SMALL inline H name##_sat parameters { return H(__saturatef(float(name values))); } \
+    EMU_ANY_PAIR inline P name##2_sat pairs { return {name##_sat x, name##_sat y}; }
+EMU_SATURATED(__hadd, (H a, H b), (P a, P b), (a, b), (a.x, b.x), (a.y, b.y))
+EMU_SATURATED(__hsub, (H a, H b), (P a, P b), (a, b), (a.x, b.x), (a.y, b.y))
+EMU_SATURATED(__hmul, (H a, H b), (P a, P b), (a, b), (a.x, b.x), (a.y, b.y))
+EMU_SATURATED(__hfma, (H a, H b, H c), (P a, P b, P c), (a, b, c), (a.x, b.x, c.x), (a.y, b.y, c.y))
+#undef EMU_SATURATED
+EMU_ANY_SMALL inline H __hfma_relu(H a, H b, H c) { return H(fmaxf(float(__hfma(a, b, c)), 0.f)); }
+EMU_ANY_PAIR inline P __hfma2_relu(P a, P b, P c) { return {__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y)}; }
+EMU_ANY_PAIR inline P __hisnan2(P a) { return {typename P::One(__hisnan(a.x)), typename P::One(__hisnan(a.y))}; }
 
 
 // EMU_SMALL defines, for one 16-bit type, the functions whose names contain the type, such as __float2half.
@@ -146,6 +164,12 @@ EMU_ANY_SMALL inline H __hadd_sat(H a, H b) { return H(__saturatef(float(a + b))
     inline int __##name##2int_rn(Short x) { return static_cast<int>(nearbyintf(x)); }                          \
     inline int __##name##2int_rz(Short x) { return static_cast<int>(float(x)); }                               \
     inline int __##name##2int_rd(Short x) { return static_cast<int>(floorf(x)); }                              \
+    inline unsigned __##name##2uint_rn(Short x) { return static_cast<unsigned>(nearbyintf(x)); }               \
+    inline short __##name##2short_rn(Short x) { return static_cast<short>(nearbyintf(x)); }                    \
+    inline short __##name##2short_rz(Short x) { return static_cast<short>(float(x)); }                         \
+    inline int __##name##2int_ru(Short x) { return static_cast<int>(ceilf(x)); }                               \
+    inline Short __ll2##name##_rn(long long x) { return Short(static_cast<float>(x)); }                        \
+    inline Short __ull2##name##_rn(unsigned long long x) { return Short(static_cast<float>(x)); }              \
     inline unsigned __##name##2uint_rz(Short x) { return static_cast<unsigned>(float(x)); }                    \
     inline Short __ushort_as_##name(unsigned short bits) { return Short::of_bits(bits); }                      \
     inline Short __short_as_##name(short bits) { return Short::of_bits(static_cast<unsigned short>(bits)); }   \

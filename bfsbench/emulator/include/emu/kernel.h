@@ -212,6 +212,7 @@ struct LaunchShape {
     size_t shared;
     cudaStream_t stream;
     bool cooperative = true;  // false if the kernel may not wait for the whole grid
+    dim3 cluster = {0, 0, 0};  // the cluster that the launch asks for, or zeros if it asks for none
     LaunchShape(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stream = nullptr)
         : grid(grid), block(block), shared(shared), stream(stream) {}
 };

@@ -5,6 +5,17 @@
 #include <math.h>
 #include <stdlib.h>
 
+// Returns the position of the set bit of `mask` that is the `offset`-th one from bit `base` upward, counted from 1.
+// If `offset` is negative, counts downward. Returns all ones if there is no such bit.
+inline unsigned __fns(unsigned mask, unsigned base, int offset) {
+    int step = offset < 0 ? -1 : 1, left = offset < 0 ? -offset : offset;
+    if (left == 0) return mask >> base & 1 ? base : ~0u;
+    for (int at = static_cast<int>(base); at >= 0 && at < 32; at += step) {
+        if ((mask >> at & 1) && --left == 0) return static_cast<unsigned>(at);
+    }
+    return ~0u;
+}
+
 #define EMU_PAIR(name, formula)                                   \
     inline double name(double x) { return formula; }              \
     inline float name##f(float a) { return static_cast<float>(name(static_cast<double>(a))); }

@@ -27,6 +27,7 @@ EMU_API extern __thread Configured* configured __attribute__((tls_model("initial
 EMU_INNER inline Configured*& top_configured() { return current ? current->configured : configured; }
 
 EMU_INNER inline Configured::Configured(const LaunchShape& shape, CallSite from) : shape(shape), before(top_configured()), from(from) {
+    this->shape.cooperative = false;
     top_configured() = this;
 }
 
@@ -70,9 +71,10 @@ __attribute__((noinline)) EMU_INNER void launch_self(const char* name, unsigned 
     Kernel& kernel = KernelOf<Tag>::value;
     Configured* launch = top_configured();
     top_configured() = launch->before;
+    kernel.cluster = launch->shape.cluster.x ? launch->shape.cluster : cluster;
     if (!kernel.entry) {
         kernel.name = name;
-        define<kSelf>(kernel, max_threads, cluster);
+        define<kSelf>(kernel, max_threads, kernel.cluster);
     }
     if (launch->describes) {
         launch->described = &kernel;
@@ -151,6 +153,34 @@ static Program program_mode(Mode::EMU_PROGRAM_MODE, EMU_PYTHON);
 #endif
 
 }  // namespace emu
+
+#pragma push_macro("gridDim")
+#pragma push_macro("blockDim")
+#undef gridDim
+#undef blockDim
+namespace emu {
+// The configuration of a launch, and the source line of the call to which the program passes it.
+struct LaunchConfig {
+    const cudaLaunchConfig_t* config;
+    CallSite from;
+    LaunchConfig(const cudaLaunchConfig_t* config, CallSite from = EMU_HERE) : config(config), from(from) {}
+};
+}  // namespace emu
+template <class... Parameters, class... Arguments>
+cudaError_t cudaLaunchKernelEx(emu::LaunchConfig called, void (*kernel)(Parameters...), Arguments&&... arguments) {
+    const cudaLaunchConfig_t* config = called.config;
+    emu::LaunchShape shape(config->gridDim, config->blockDim, config->dynamicSmemBytes, config->stream);
+    emu::Configured launch(shape, called.from);
+    for (unsigned i = 0; i < config->numAttrs; ++i) {
+        const cudaLaunchAttributeValue& value = config->attrs[i].val;
+        if (config->attrs[i].id == cudaLaunchAttributeCooperative) launch.shape.cooperative = value.cooperative;
+        if (config->attrs[i].id == cudaLaunchAttributeClusterDimension) launch.shape.cluster = dim3(value.clusterDim.x, value.clusterDim.y, value.clusterDim.z);
+    }
+    kernel(std::forward<Arguments>(arguments)...);
+    return cudaPeekAtLastError();
+}
+#pragma pop_macro("gridDim")
+#pragma pop_macro("blockDim")
 
 inline unsigned __isShared(const void* address) { return emu::is_in_shared_memory(address); }
 inline unsigned __isLocal(const void* address) { return emu::is_on_own_stack(address); }

@@ -110,8 +110,18 @@ inline T inserted(T field, T old, uint32_t start, uint32_t length) {
     T mask = (length >= kBits ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << length) - 1)) << start;
     return (old & ~mask) | (field << start & mask);
 }
-// Computes PTX's lop3. At each bit position, the bits of a, b and c form a number from 0 to 7. The result's
-// bit at this position is the bit of `table` with this number.
+// Copies `kept` bytes for cp.async, and then writes zeros up to `bytes` bytes, which are a multiple of 4.
+inline void copy_async(void* to, const void* from, uint32_t bytes, uint32_t kept) {
+    auto* source = static_cast<const char*>(from);
+    for (uint32_t at = 0; at < bytes; at += 4) {
+        uint32_t word = 0;
+        if (at + 4 <= kept) word = *reinterpret_cast<const uint32_t*>(source + at);
+        else if (at < kept) memcpy(&word, source + at, kept - at);
+        *reinterpret_cast<uint32_t*>(static_cast<char*>(to) + at) = word;
+    }
+}
+// Computes PTX's lop3. Each bit of the result is a bit of `table`. The three bits of a, b and c at the result
+// bit's position are its index in `table`.
 inline uint32_t chosen_bits(uint32_t a, uint32_t b, uint32_t c, uint32_t table) {
     uint32_t result = 0;
     for (int i = 0; i < 8; ++i) {

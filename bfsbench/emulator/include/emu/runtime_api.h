@@ -10,6 +10,12 @@
 #include "emu/errors.h"
 #include "emu/types.h"
 
+// Members of structures have the names of the macros gridDim and blockDim.
+#pragma push_macro("gridDim")
+#pragma push_macro("blockDim")
+#undef gridDim
+#undef blockDim
+
 #define CUDART_VERSION 12090
 #define CUDA_VERSION 12090
 // Defines the include guards of CUDA's headers, because NVIDIA's sample programs test them.
@@ -123,6 +129,10 @@ struct cudaDeviceProp {
     int accessPolicyMaxWindowSize;
     size_t reservedSharedMemPerBlock;
     int memoryPoolsSupported;
+    int maxSurface1D, maxSurface2D[2], maxSurface3D[3], maxTexture1DMipmap, maxTexture2DMipmap[2], maxTextureCubemap;
+    int sparseCudaArraySupported, hostRegisterSupported, hostRegisterReadOnlySupported, timelineSemaphoreInteropSupported;
+    int gpuDirectRDMASupported, gpuDirectRDMAWritesOrdering, clusterLaunch, deferredMappingCudaArraySupported;
+    int ipcEventSupported, unifiedFunctionPointers;
 };
 enum cudaDeviceAttr {
     cudaDevAttrMaxThreadsPerBlock = 1, cudaDevAttrMaxBlockDimX, cudaDevAttrMaxBlockDimY, cudaDevAttrMaxBlockDimZ,
@@ -223,6 +233,12 @@ EMU_C cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent);
 EMU_C cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream = nullptr);
 EMU_C cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 EMU_C cudaError_t cudaMemPrefetchAsync(const void* place, size_t bytes, int device, cudaStream_t stream = nullptr);
+// The attributes of managed memory. The emulator records no advice, so no advice has been given.
+enum cudaMemRangeAttribute {
+    cudaMemRangeAttributeReadMostly = 1, cudaMemRangeAttributePreferredLocation, cudaMemRangeAttributeAccessedBy,
+    cudaMemRangeAttributeLastPrefetchLocation
+};
+EMU_C cudaError_t cudaMemRangeGetAttribute(void* value, size_t bytes, cudaMemRangeAttribute attribute, const void* place, size_t range);
 EMU_C cudaError_t cudaMemAdvise(const void* place, size_t bytes, cudaMemoryAdvise advice, int device);
 // In CUDA 13, cudaMemPrefetchAsync and cudaMemAdvise take a cudaMemLocation instead of a device number.
 inline cudaError_t cudaMemPrefetchAsync(const void* place, size_t bytes, cudaMemLocation to, unsigned, cudaStream_t stream = nullptr) { return cudaMemPrefetchAsync(place, bytes, to.id, stream); }
@@ -271,6 +287,8 @@ enum cudaStreamAttrID {
 EMU_C cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID attribute, const cudaStreamAttrValue* value);
 EMU_C cudaError_t cudaCtxResetPersistingL2Cache();
 
+EMU_C cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority);
+EMU_C cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags);
 EMU_C cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 EMU_C cudaError_t cudaStreamQuery(cudaStream_t stream);
 EMU_C cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0);
@@ -285,6 +303,8 @@ EMU_C cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, c
 EMU_C cudaError_t cudaEventDestroy(cudaEvent_t event);
 inline cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream = nullptr, unsigned = 0) { return cudaEventRecord(event, stream); }
 inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = 0) { return cudaEventCreateWithFlags(event, flags); }
+
+#include "emu/graph_api.h"
 
 // Runtime functions that take a pointer to a kernel, and launch the kernel or return its properties.
 namespace emu __attribute__((visibility("default"))) {
@@ -347,10 +367,61 @@ cudaError_t cudaOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, F
     return cudaOccupancyMaxPotentialBlockSize(grid, block, kernel, shared, limit);
 }
 
-// Overloads of runtime functions for C++. If an overload has a parameter `from`, error messages name the
-// source line of its caller. For other overloads, error messages name the caller's return address. Functions
-// that allocate memory are always inlined. So each call in the source has its own return address, even if one
-// line contains several calls.
+// A launch with attributes. Attributes that change only the speed of a GPU have no effect. Work of a stream runs in
+// order, so a kernel never waits for the kernel before it.
+enum cudaLaunchAttributeID {
+    cudaLaunchAttributeIgnore, cudaLaunchAttributeAccessPolicyWindow, cudaLaunchAttributeCooperative,
+    cudaLaunchAttributeClusterDimension = 4, cudaLaunchAttributeClusterSchedulingPolicyPreference,
+    cudaLaunchAttributeProgrammaticStreamSerialization, cudaLaunchAttributePriority = 8
+};
+union cudaLaunchAttributeValue {
+    cudaAccessPolicyWindow accessPolicyWindow;
+    int cooperative, programmaticStreamSerializationAllowed, priority;
+    struct { unsigned x, y, z; } clusterDim;
+};
+struct cudaLaunchAttribute {
+    cudaLaunchAttributeID id;
+    cudaLaunchAttributeValue val;
+};
+struct cudaLaunchConfig_t {
+    dim3 gridDim, blockDim;
+    size_t dynamicSmemBytes;
+    cudaStream_t stream;
+    cudaLaunchAttribute* attrs;
+    unsigned numAttrs;
+};
+template <class F>
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks, F*, const cudaLaunchConfig_t*) { return *blocks = 8, cudaSuccess; }
+template <class F>
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, F* kernel, const cudaLaunchConfig_t* config) {
+    unsigned blocks = 1;
+    for (unsigned i = 0; i < config->numAttrs; ++i) {
+        const auto& shape = config->attrs[i].val.clusterDim;
+        if (config->attrs[i].id == cudaLaunchAttributeClusterDimension) blocks = shape.x * shape.y * shape.z;
+    }
+    int of_one = 0, multiprocessors = 0;
+    cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0);
+    unsigned threads = config->blockDim.x * config->blockDim.y * config->blockDim.z;
+    cudaError_t error = emu::occupancy(&of_one, emu::address_of_kernel(kernel), static_cast<int>(threads), config->dynamicSmemBytes);
+    return *clusters = of_one * multiprocessors / static_cast<int>(blocks), error;
+}
+template <class F>
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, F* kernel, int blocks, int) {
+    cudaFuncAttributes attributes;
+    cudaError_t error = emu::attributes_of(&attributes, emu::address_of_kernel(kernel));
+    int shared = 0;
+    cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerMultiprocessor, 0);
+    size_t room = static_cast<size_t>(shared / (blocks > 0 ? blocks : 1));
+    size_t most = static_cast<size_t>(attributes.maxDynamicSharedSizeBytes), left = room - (room < attributes.sharedSizeBytes ? room : attributes.sharedSizeBytes);
+    return *bytes = left < most ? left : most, error;
+}
+inline void cudaGridDependencySynchronize() {}
+inline void cudaTriggerProgrammaticLaunchCompletion() {}
+
+// Overloads of runtime functions for C++. An overload with a parameter `from` gets the source line of its
+// caller, which error messages name. For other overloads, error messages name the caller's return address.
+// Functions that allocate memory are always inlined. So each call in the source has its own return address, which
+// distinguishes several calls on one line.
 #define EMU_INLINE __attribute__((always_inline)) inline
 template <class T> EMU_INLINE cudaError_t cudaMalloc(T** place, size_t bytes, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMalloc((void**)(place), bytes); }
 template <class T> EMU_INLINE cudaError_t cudaMallocHost(T** place, size_t bytes, unsigned = 0, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocHost((void**)(place), bytes); }
@@ -389,3 +460,6 @@ cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, s
 }
 template <class T> cudaError_t cudaGetSymbolAddress(void** place, const T& symbol) { return *place = emu_symbol(symbol), cudaSuccess; }
 template <class T> cudaError_t cudaGetSymbolSize(size_t* bytes, const T& symbol) { return *bytes = sizeof symbol, cudaSuccess; }
+
+#pragma pop_macro("gridDim")
+#pragma pop_macro("blockDim")

@@ -91,3 +91,51 @@ inline unsigned __vsads2(unsigned a, unsigned b) {
 }
 inline unsigned __vsadu4(unsigned a, unsigned b) { return __dp4a(__vabsdiffu4(a, b), 0x01010101u, 0u); }
 inline unsigned __vsads4(unsigned a, unsigned b) { return __dp4a(__vabsdiffs4(a, b), 0x01010101u, 0u); }
+
+// Functions that choose the largest or smallest of numbers, after an addition or with zero as a lower bound. They
+// exist for one number of 32 bits, and for two numbers of 16 bits in a word.
+namespace emu {
+template <class Number>
+Number larger(Number a, Number b) { return a < b ? b : a; }
+template <class Number>
+Number smaller(Number a, Number b) { return b < a ? b : a; }
+template <class Number>
+Number positive(Number a) { return a < 0 ? Number{0} : a; }
+// Calls choose(a, b, c) for the two numbers of 16 bits in each word. Returns the word of the results.
+template <class Number, class Choose>
+unsigned of_halves(unsigned a, unsigned b, unsigned c, Choose choose) {
+    auto result = [&](int at) { return static_cast<uint16_t>(choose(Number(a >> at), Number(b >> at), Number(c >> at))); };
+    return unsigned{result(16)} << 16 | result(0);
+}
+}  // namespace emu
+#define EMU_CHOICE(name, suffix, Number, Short, formula)                                           \
+    inline Number name##32##suffix(Number a, Number b, Number c) { return formula; }                     \
+    inline unsigned name##16x2##suffix(unsigned x, unsigned y, unsigned z) {                             \
+        return emu::of_halves<Short>(x, y, z, [](Short a, Short b, Short c) { return Short(formula); }); \
+    }
+#define EMU_CHOICES(word, choose)                                                                                     \
+    EMU_CHOICE(__viadd##word##_s, , int, int16_t, emu::choose<decltype(a)>(a + b, c))                               \
+    EMU_CHOICE(__viadd##word##_s, _relu, int, int16_t, emu::positive(emu::choose<decltype(a)>(a + b, c)))           \
+    EMU_CHOICE(__viadd##word##_u, , unsigned, uint16_t, emu::choose<decltype(a)>(a + b, c))                         \
+    EMU_CHOICE(__vi##word##3_s, , int, int16_t, emu::choose(emu::choose(a, b), c))                                  \
+    EMU_CHOICE(__vi##word##3_s, _relu, int, int16_t, emu::positive(emu::choose(emu::choose(a, b), c)))              \
+    EMU_CHOICE(__vi##word##3_u, , unsigned, uint16_t, emu::choose(emu::choose(a, b), c))                            \
+    inline int __vi##word##_s32_relu(int a, int b) { return __vi##word##3_s32_relu(a, b, b); }                        \
+    inline unsigned __vi##word##_s16x2_relu(unsigned a, unsigned b) { return __vi##word##3_s16x2_relu(a, b, b); }
+EMU_CHOICES(max, larger)
+EMU_CHOICES(min, smaller)
+#undef EMU_CHOICES
+#undef EMU_CHOICE
+// These functions also return whether the result is the first number.
+#define EMU_CHOICE(word, sign, kind, Number, Short)                                                             \
+    inline Number __vib##word##_##kind##32(Number a, Number b, bool* first) { return (*first = a sign b) ? a : b; } \
+    inline unsigned __vib##word##_##kind##16x2(unsigned a, unsigned b, bool* high, bool* low) {                 \
+        *high = Short(a >> 16) sign Short(b >> 16);                                                             \
+        *low = Short(a) sign Short(b);                                                                          \
+        return ((*high ? a : b) & 0xffff0000u) | ((*low ? a : b) & 0xffffu);                                    \
+    }
+EMU_CHOICE(max, >=, s, int, int16_t)
+EMU_CHOICE(max, >=, u, unsigned, uint16_t)
+EMU_CHOICE(min, <=, s, int, int16_t)
+EMU_CHOICE(min, <=, u, unsigned, uint16_t)
+#undef EMU_CHOICE
