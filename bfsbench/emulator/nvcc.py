@@ -160,6 +160,8 @@ _UNKNOWN_IN_LIBRARY = re.compile(
     re.MULTILINE,
 )
 _UNKNOWN_PTX = re.compile(r"^(\S+?:\d+)[:\d]*: error: .*?(inline PTX is not emulated: .*)", re.MULTILINE)
+_CUB = re.compile(r" from (\S+?:\d+):\n(?:\S[^\n]*: In [^\n]*\n)?\S*/cub/[^\n]* error: ")
+"""Finds an error in one of NVIDIA's headers of cub, and the line of the program that includes the header."""
 _FEATURES = {
     "cudaGraph": "a part of CUDA graphs",
     "cudaIpc": "memory of several processes",
@@ -171,6 +173,9 @@ _FEATURES = {
 """Maps the beginning of an unknown name to the part of CUDA that the error message names."""
 _MISSING_HEADERS = {
     "cub/": "this part of cub",
+    "cuda_fp": "floating point of 8 and fewer bits",
+    **dict.fromkeys(("cuda_gl", "cudaGL", "cuda_egl", "cudaEGL"), "the interoperability with graphics"),
+    "cupti": "CUPTI",
     "curand": "cuRAND without NVIDIA's headers ('pip install nvidia-curand')",
     **{name: library for library, names in _UNSUPPORTED_LIBRARIES.items() for name in names.split()},
 }
@@ -478,6 +483,8 @@ def _reason(said: str) -> str:
     for name, library in _MISSING_HEADERS.items():
         if header.startswith(name):
             return f"{place}: {library} is not supported"
+    if included := _CUB.search(said):
+        return f"{included[1]}: this part of cub is not supported"
     if unknown := _UNKNOWN_PTX.search(said):
         return f"{unknown[1]}: {unknown[2]}"
     if unknown := _UNKNOWN.search(said):

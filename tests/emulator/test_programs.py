@@ -170,6 +170,8 @@ def test_files_are_compiled_apart_and_linked(tmp_path: Path) -> None:
         ("int x = sizeof(cub::BlockMergeSort<int, 1>);", "cub::BlockMergeSort is not supported"),
         ('__global__ void k() { asm("tcgen05.alloc;"); }', "inline PTX is not emulated: tcgen05.alloc;"),
         ("#include <cufft.h>", "cuFFT is not supported"),
+        ("#include <cuda_fp8.h>", "floating point of 8 and fewer bits is not supported"),
+        ("#include <cub/block/block_merge_sort.cuh>", "this part of cub is not supported"),
     ],
 )
 def test_what_is_missing_is_refused_with_its_line(tmp_path: Path, line: str, reason: str) -> None:

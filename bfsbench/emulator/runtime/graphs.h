@@ -18,7 +18,7 @@ struct emu_node {
 
 struct emu_graph {
     std::list<emu_node> nodes;  // in the order in which the program adds them
-    std::vector<cudaStream_t> streams;  // the streams that record into this graph
+    std::list<cudaStream_t> streams;  // the streams that record into this graph
 };
 
 namespace emu {

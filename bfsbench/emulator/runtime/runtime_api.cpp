@@ -240,7 +240,7 @@ static cudaError_t take(void** place, size_t bytes, const Call& call) {
     return unless(bytes && !*place, cudaErrorMemoryAllocation);
 }
 API cudaError_t cudaMalloc(void** place, size_t bytes) { return take(place, bytes, Call(__func__, EMU_SITE)); }
-// A graph cannot allocate memory in the emulator, so a stream that records a graph refuses to.
+// Graphs of the emulator do not allocate or free memory, so a stream that records a graph refuses to.
 API cudaError_t cudaMallocAsync(void** place, size_t bytes, cudaStream_t stream) {
     Call call(__func__, EMU_SITE, true, stream);
     return emu::recording(stream) ? noted(cudaErrorStreamCaptureUnsupported) : take(place, bytes, call);
@@ -273,6 +273,7 @@ API cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attr
 API cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) { return unless(pool != &the_pool, cudaErrorInvalidValue); }
 API cudaError_t cudaMallocFromPoolAsync(void** place, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
     Call call(__func__, EMU_SITE, true, stream);
+    if (emu::recording(stream)) return noted(cudaErrorStreamCaptureUnsupported);
     return pool == &the_pool ? take(place, bytes, call) : noted(cudaErrorInvalidValue);
 }
 
@@ -327,7 +328,10 @@ static cudaError_t free_place(void* place, const Call& call) {
     return freed(device().memory.give_back(place) || emu::shared_free(place), place, call);
 }
 API cudaError_t cudaFree(void* place) { return free_place(place, Call(__func__, EMU_SITE)); }
-API cudaError_t cudaFreeAsync(void* place, cudaStream_t stream) { return free_place(place, Call(__func__, EMU_SITE, true, stream)); }
+API cudaError_t cudaFreeAsync(void* place, cudaStream_t stream) {
+    Call call(__func__, EMU_SITE, true, stream);
+    return emu::recording(stream) ? noted(cudaErrorStreamCaptureUnsupported) : free_place(place, call);
+}
 API cudaError_t cudaFreeHost(void* place) { return place ? freed(emu::shared_free(place), place, Call(__func__, EMU_SITE)) : noted(cudaSuccess); }
 
 API cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) { return device().copy(to, from, bytes, kind, Call(__func__, EMU_SITE)); }
@@ -424,6 +428,7 @@ API cudaError_t cudaStreamSetAttribute(cudaStream_t, cudaStreamAttrID, const cud
 API cudaError_t cudaCtxResetPersistingL2Cache() { return noted(cudaSuccess); }
 API cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     if (stream <= cudaStreamFireAndForget) return noted(cudaSuccess);
+    if (cudaGraph_t graph = emu::recording(stream)) graph->streams.remove(stream);
     if (auto* streams = device().streams()) streams->destroy(stream->number);
     delete stream;
     return noted(cudaSuccess);

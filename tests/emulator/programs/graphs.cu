@@ -36,6 +36,7 @@ void captured(int *x, int *host) {
     DO(cudaEventRecord(event, other));
     DO(cudaStreamWaitEvent(stream, event));
     IS(cudaErrorStreamCaptureUnsupported, cudaMallocAsync(&y, 4, stream));
+    IS(cudaErrorStreamCaptureUnsupported, cudaFreeAsync(x, other));
     IS(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(stream));
     cudaGetLastError();
     cudaStreamCaptureStatus status;
