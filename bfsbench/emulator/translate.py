@@ -190,6 +190,7 @@ _END_OR_BRACE = re.compile(r"[;{]")
 _RESTRICT = re.compile(r"\b__restrict(?:__)?\b")
 _ALIGNMENT = re.compile(_ALIGNED)
 _DECLARATOR = re.compile(r"([*\s]*)(?<!\w)([A-Za-z_]\w*)\s*((?:\[.*\])?)\s*$", re.DOTALL)
+_FIRST_EXTENT = re.compile(r"^\s*\[\s*\]\s*")
 _NAME_IN_BRACKETS = re.compile(r"\(\s*([A-Za-z_]\w*)\s*\)(?=\s*(?:\[.*\])?\s*$)", re.DOTALL)
 """Finds the name in a declarator such as ``(s)[32]``."""
 _POINTER_DECLARATOR = re.compile(
@@ -416,11 +417,12 @@ def _declare_shared(
             pointer, name, extents = parts.groups()
         else:
             return None
+        element = f"{base}{pointer}{_FIRST_EXTENT.sub('', extents)}"
         if dynamic and at_file_scope:
-            statements.append(f"static ::emu::DynamicSharedAtFileScope<{base}{pointer}> {name};")
+            statements.append(f"static ::emu::DynamicSharedAtFileScope<{element}> {name};")
             continue
         if dynamic:
-            statements.append(f"auto& {name} = ::emu::dynamic_shared<{base}{pointer}>();")
+            statements.append(f"auto& {name} = ::emu::dynamic_shared<{element}>();")
             continue
         tag = f"emu_tag_{number}_{i}"
         named = f'struct {tag} {{ static const char* name() {{ return "{name}"; }} }};'

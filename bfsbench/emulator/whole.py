@@ -67,6 +67,9 @@ define no variable."""
 _DECLARED = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^]]*\]\s*)*$")
 _VOLATILE = re.compile(r"\b(?<!asm )(?<!asm__ )volatile\b")
 _TEXTURE_REFERENCE = re.compile(r"(?<!\.)(?<!->)(?<!::)\btexture(?=\s*<)")
+_HOST_GENERATOR = re.compile(r"\b(curandCreateGenerator(?:Host)?)\s*\((?!\s*curandGenerator_t)")
+"""Finds a call of the function with which programs begin to use cuRAND on the host. NVIDIA's header only
+declares the function."""
 _OWN_TEXTURE = re.compile(r"\b(?:struct|class|union|using)\s+texture\b")
 _OWN_HEADERS = f"{Path(__file__).resolve().parent / 'include'}{os.sep}"
 """The beginning of the paths of the emulator's headers. They need no translation."""
@@ -133,6 +136,8 @@ def translate_program(path: Path, preprocessed: str, *, unrolls: bool = False) -
     translated.
     """
     source = Preprocessed(path, preprocessed)
+    if call := _HOST_GENERATOR.search(source.statements):
+        raise source.error(call.start(), f"{call[1]} is not supported (cuRAND's functions for hosts)")
     source.replace(list(_built_in(source)))
     kernels = [kernel for kernel in kernels_of(source) if kernel.body.stop]
     bodies, classes = _blocks(source)

@@ -122,6 +122,17 @@ def test_a_missing_library_is_named(tmp_path: Path, header: str, library: str) -
         build(parse(["-c", str(tmp_path / "p.cu"), "-o", str(tmp_path / "p.o")]))
 
 
+def test_a_generator_of_the_host_is_refused(tmp_path: Path) -> None:
+    lines = [
+        "using curandGenerator_t = int;",
+        "int curandCreateGenerator(curandGenerator_t *generator, int kind);",
+    ]
+    lines.append("int main() { int generator; return curandCreateGenerator(&generator, 100); }")
+    (tmp_path / "p.cu").write_text("\n".join(lines))
+    with pytest.raises(ToolchainError, match=r"p\.cu:3: error: curandCreateGenerator is not supported"):
+        build(parse(["-c", str(tmp_path / "p.cu"), "-o", str(tmp_path / "p.o")]))
+
+
 def test_the_headers_of_curand_are_found_and_translated(tmp_path: Path) -> None:
     if curand_options():
         pytest.skip("other headers of cuRAND are installed")

@@ -21,6 +21,13 @@ __device__ __noinline__ float doubled(float x) { return 2 * x; }
 __host__ __device__ int on_both(unsigned x) { return __popc(x) + __clz(1); }
 struct Pair3 { uchar3 a; ulong2 b; longlong4 c; };
 
+__global__ void rows() {
+    extern __shared__ short2 rows[][4];
+    rows[threadIdx.x][3] = make_short2(threadIdx.x, 1);
+    __syncthreads();
+    assert(rows[31 - threadIdx.x][3].x == 31 - threadIdx.x && sizeof rows[0] == 16);
+}
+
 __global__ void check(int *x, const float *__restrict__, int pairs[][2]) {
     int i = threadIdx.x;
     dynamic_words[i] = i;
@@ -146,6 +153,7 @@ int main() {
     cudaMemcpyFromSymbol(back, table, sizeof back);
     int *x, result, count;
     cudaMalloc(&x, sizeof(int));
+    rows<<<1, 32, 32 * 16>>>();
     check<<<1, 32, 128>>>(x, nullptr, nullptr);
     cudaMemcpy(&result, x, sizeof result, cudaMemcpyDeviceToHost);
     cudaMemcpyFromSymbol(&count, counter, sizeof count);
