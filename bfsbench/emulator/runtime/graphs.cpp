@@ -21,8 +21,7 @@ namespace {
 
 cudaError_t refused_if(bool wrong, cudaError_t error = cudaErrorInvalidValue) { return emu::ProgramDevice::get().note(wrong ? error : cudaSuccess); }
 
-// Returns an operation that launches a kernel with copies of its arguments. Returns an empty function if `of`
-// does not name a kernel.
+// Returns an operation that launches a kernel with copies of its arguments.
 emu_node::Run launch_of(const emu::Kernel& kernel, const emu::LaunchShape& shape, void* const* arguments, bool cooperative, emu::CallSite from) {
     std::vector<std::vector<char>> values;
     for (unsigned i = 0; i < kernel.parameters; ++i) {
@@ -37,6 +36,7 @@ emu_node::Run launch_of(const emu::Kernel& kernel, const emu::LaunchShape& shape
         return emu::ProgramDevice::get().launch(kernel, wanted, places.data(), cooperative, from);
     };
 }
+// Returns an operation that launches the kernel of a node. Returns an empty function if `of` names no kernel.
 emu_node::Run launch_of(const cudaKernelNodeParams* of) {
     const emu::Kernel* kernel = of && of->func ? emu::describe(of->func) : nullptr;
     if (!kernel || (kernel->parameters && !of->kernelParams)) return {};
