@@ -439,13 +439,15 @@ API cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
 API cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
     return *flags = stream > cudaStreamFireAndForget ? stream->flags : cudaStreamDefault, noted(cudaSuccess);
 }
-API cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+// Records that the host knows that the earlier work of a stream has ended. Fails if a graph records the stream.
+static cudaError_t take_up(cudaStream_t stream) {
     if (emu::recording(stream)) return noted(cudaErrorStreamCaptureUnsupported);
     if (auto* streams = device().streams()) streams->host_waits_for(number_of(stream));
+    return noted(cudaSuccess);
 }
 API cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     device().count_wait();
-    return take_up(stream), noted(cudaSuccess);
+    return take_up(stream);
 }
 API cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
 API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
@@ -457,7 +459,7 @@ API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsi
 // Calls the host's function immediately. The host can tell from this call that all earlier work of the stream
 // has ended. So the emulator records that the host has waited for this work.
 API cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void* data, unsigned) {
-    if (cudaError_t error = cudaStreamSynchronize(stream)) return error;
+    if (cudaError_t error = take_up(stream)) return error;
     call(stream, device().sticky, data);
     return noted(cudaSuccess);
 }
@@ -465,7 +467,7 @@ API cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t call, void*
     if (cudaGraph_t graph = emu::recording(stream)) {
         return emu::record(graph, cudaGraphNodeTypeHost, [=](cudaStream_t of) { return cudaLaunchHostFunc(of, call, data); });
     }
-    cudaStreamSynchronize(stream);
+    take_up(stream);
     return call(data), noted(cudaSuccess);
 }
 API cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, size_t, unsigned) { return noted(cudaSuccess); }
