@@ -136,7 +136,7 @@ struct many_rows {
         if (bits & ~load_relaxed(word)) atomicOr(word, bits);
     }
 
-    // Sets the bits `fresh` in the calling thread's chunk of seen(level, v). They stand for searches that
+    // Sets the bits `fresh` in the calling thread's chunk of seen(level, v). The bits stand for searches that
     // reach vertex v in this level.
     __device__ __forceinline__ void reach(int level, int v, const chunk &fresh) const {
         word_t *const words = seen(level, v).words;
@@ -148,7 +148,7 @@ struct many_rows {
 
 __device__ __forceinline__ arcs arcs_of(const offset_t *offsets, int v) { return {offsets[v], offsets[v + 1]}; }
 
-// An entry of a worklist: a vertex, and a bit for each part (chunk) of its bit vector that needs work.
+// An entry of a worklist: a vertex, and a mask of the chunks of its bit vector that need work.
 struct item {
     int vertex;
     unsigned chunks;
@@ -186,8 +186,8 @@ __device__ __forceinline__ chunk any_team(chunk mine) {
 }
 
 // Pushes one chunk of v's bit vector: adds its bits to the bit vectors of v's out-neighbours. Takes every
-// `step`-th arc of `some`, from arc `first` on. The chunk also has bits from earlier levels, but the
-// out-neighbours already have these bits.
+// `step`-th arc of the range `some`, from arc `first` on. The chunk also has bits from earlier levels, but
+// the out-neighbours already have these bits.
 __device__ __forceinline__ void give(const many_graph &graph, const many_rows &rows, int level, int v, arcs some,
                                      unsigned first, unsigned step) {
     const chunk row = rows.seen(level, v);
@@ -283,9 +283,9 @@ __device__ __forceinline__ void pull_short_lists(const many_graph &graph, const 
     }
 }
 
-// Adds bits of in-neighbours to a vertex's bit vector, for the arcs of a piece of a long adjacency list.
-// Stops when the bit vector has all bits of `active`. The load of the next arcs overlaps the work on the
-// current arcs. All lanes of the warp must call the function.
+// Pulls a piece of a long adjacency list: adds the bits of the in-neighbours in the piece to the vertex's bit
+// vector. Stops when the bit vector has all bits of `active`. The load of the next arcs overlaps the work on
+// the current arcs. All lanes of the warp must call the function.
 __device__ __forceinline__ void pull_piece(const many_graph &graph, const many_rows &rows, int level,
                                            const chunk &active, const piece &some) {
     item *const worklist = my_worklist();

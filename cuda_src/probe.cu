@@ -23,8 +23,8 @@ __device__ __forceinline__ unsigned scatter(unsigned i, int bits) {
     return i ^ i >> half;
 }
 
-// Returns the index of the i-th random access. A pass over all 2^bits numbers uses each index once. Every
-// pass starts at another index.
+// Returns the index of the i-th random access. Every 2^bits consecutive accesses form a pass, which uses each
+// index once. Each pass starts at a different index.
 __device__ __forceinline__ unsigned place(unsigned i, int bits) {
     return scatter(i + (i >> bits) * 0x632BE5ABu, bits);
 }
@@ -63,7 +63,7 @@ extern "C" __global__ void random_bit_tests(const unsigned *__restrict__ bitmap,
     sums[global_thread()] = sum;
 }
 
-// Replaces every word `value` by `value + 1`, in each pass. A thread has its own words in all passes, so
+// Adds 1 to every word in each pass, by a compare-and-swap. A thread has its own words in all passes, so
 // every compare-and-swap finds the value of the previous pass.
 extern "C" __global__ void random_atomics(unsigned *words, int bits, int passes, unsigned long long *failures,
                                           int start) {

@@ -51,8 +51,8 @@ extern "C" __global__ void climb(const int *__restrict__ above, const int *__res
     }
 }
 
-// Turns steps into levels, after the last round. A vertex without a parent gets the level UNREACHED. Reports
-// vertices that have a parent, but whose ancestor is not the source (rule 1).
+// After the last round, stores each vertex's number of steps to the source as its level. A vertex without a parent
+// gets the level UNREACHED. Reports vertices that have a parent, but whose ancestor is not the source (rule 1).
 extern "C" __global__ void end_climb(const int *__restrict__ parents, const int *__restrict__ above, int num_vertices,
                                      int source, int *steps, tree_findings *found) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {

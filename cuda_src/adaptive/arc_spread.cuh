@@ -11,9 +11,9 @@ struct expected_find {
     float per_vertex, per_arc;
 };
 
-// Returns whether the next level is likely to be larger than 4 * `small`, if levels keep growing as they grew
-// from `before`, the previous size, to `size`, the current size. All three sizes count edges, or all count
-// queue entries. The result is false if `size` is at most `small` / 8, or if levels grow slowly, as on roads.
+// Returns whether the next level is likely to be larger than 4 * `small`. The estimate assumes that levels keep growing
+// by the factor `size` / `before`, the current size divided by the previous size. All three sizes count edges, or all
+// count queue entries. The result is false if `size` is at most `small` / 8, or if levels grow slowly, as on roads.
 __device__ __forceinline__ bool outgrows(float size, float before, float small) {
     return 8 * size > small && size * size > 4 * small * before;
 }
@@ -52,7 +52,7 @@ struct arc_spread {
     }
     // Returns the number of edges E of a frontier at which pushing a level costs as much as pulling it. The
     // unit of costs is one lookup in a bitmap. Pushing costs `cost` * E. Pulling costs `fixed` plus the
-    // lookups in rows. Their number is the minimum of rows() * arcs() / (spread * E) and arcs().
+    // number of lookups in rows, which is the minimum of rows() * arcs() / (spread * E) and arcs().
     __device__ __forceinline__ float edges_meeting(float cost, float fixed) const {
         const float square = fixed * fixed + 4 * cost * __fdividef(rows() * arcs(), spread);
         const float meeting = fixed + square * rsqrtf(square);

@@ -1,5 +1,5 @@
-// Functions for bitmaps with one bit per vertex: walks over a bitmap, and claims of vertices. Vertex v has
-// bit v % 32 of word v / 32.
+// Functions for bitmaps with one bit per vertex. They visit the bits of a bitmap, and claim vertices. Vertex
+// v has bit v % 32 of word v / 32.
 #pragma once
 
 #include "graph.cuh"
@@ -93,8 +93,8 @@ struct joint_claim {
 };
 
 // Returns whether the vertices of this lane and of the previous lane lie in one word of the bitmap. All lanes
-// of a warp must call this function. A lane whose `mine` is false uses ~threadIdx.x, which is not the index
-// of any word.
+// of a warp must call this function. For a lane whose `mine` is false, ~threadIdx.x replaces the index of the
+// word, because no word has this index.
 __device__ __forceinline__ bool same_word_as_before(bool mine, int v) {
     const unsigned word = mine ? v / 32u : ~threadIdx.x, previous = __shfl_up_sync(ALL_LANES, word, 1);
     return threadIdx.x % 32 > 0 && word == previous;
@@ -119,8 +119,8 @@ __device__ __forceinline__ void claim(unsigned *visited, bool (&mine)[count], co
 }
 
 // The words of a bitmap that a block processes between two barriers. Runs of `run` neighbouring words are distributed
-// to the blocks round-robin; `run` is a power of two. A block numbers its own words from 0, and processes the words
-// number `first` .. `first + words - 1`. A slot is the index of a bit among the words that the block processes.
+// to the blocks round-robin; `run` is a power of two. A block numbers its own words from 0. Of these it processes
+// `words` words, beginning with number `first`. A slot is the index of a bit among the words that the block processes.
 template <unsigned run>
 struct word_share_by {
     unsigned first, words;

@@ -120,11 +120,11 @@ __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, 
 
 // Queues long rows in the cluster, at most one row per lane. All lanes of a warp must call this function. The
 // entries go to the queues of all blocks in turn or, if `alone`, to the queue of this block. If a queue has
-// no room, the function returns false and fills the reserved places with empty entries. It returns false
-// without reserving places if the rows have more entries than all queues can hold. It does so, too, if
-// `warps` times this warp's entries exceed `most`, because the cluster would stop anyway. For example, a row
-// of 100,000 arcs has 25,000 entries, which exceed `most` in every call. So the function returns false, and
-// the caller spills the row.
+// no room, the function returns false and fills the reserved places with empty entries. If the rows exceed
+// the capacity of all queues, the function returns false without reserving places. The function also returns
+// false if `warps` times this warp's entries exceed `most`, because the cluster would stop anyway. For
+// example, a row of 100,000 arcs has 25,000 entries, which exceed `most` in every call. So the function
+// returns false, and the caller spills the row.
 __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mine, unsigned parts, unsigned warps,
                                              unsigned most, unsigned level, bool alone) {
     const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;
@@ -184,9 +184,9 @@ __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &ow
     }
 }
 
-// Fills the queues of the cluster with the row of vertex `source`. If `source` is negative, the function
-// takes `queued` entries from the queue in global memory instead. Blocks take runs of eight entries in turn.
-// Each block queues short rows in its own queue, which needs no access to another block.
+// Fills the cluster's queues with the row of vertex `source` or, if `source` is negative, with `queued`
+// entries from the queue in global memory. The blocks take eight entries at a time, in turn. A block puts
+// short rows into its own queue, because this needs no access to another block's memory.
 __device__ __forceinline__ void take_frontier(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                               int step, unsigned level, unsigned queued, int source) {
     const unsigned most = source < 0 ? CLUSTER_SIZE * CLUSTER_PARTS : CLUSTER_PARTS;

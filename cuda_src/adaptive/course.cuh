@@ -55,8 +55,8 @@ struct course {
 // Returns the number of edges of a frontier above which pulling costs less than pushing. The unit of costs is
 // one read of the bitmap. Pushing costs `pushed_edge` reads per edge that leads to a new vertex, and a
 // quarter of this number per other edge. If the frontier is not queued, pushing also costs a QUEUE step.
-// Pulling costs one read per unreached vertex, a walk over the bitmaps, and further reads in rows whose first
-// entries have no parent. Pulling also costs the time to read long rows without a parent to their ends.
+// Pulling costs one read per unreached vertex, one pass over the bitmaps, and further reads in rows whose
+// first entries have no parent. Pulling also costs the time to read long rows without a parent to their ends.
 __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const course &at) {
     const arc_spread &left = at.left;
     const float leading_on = left.spread * __fdividef(left.arcs(), (float)search.num_edges);
@@ -86,11 +86,11 @@ __device__ __forceinline__ edge_share share_of(const bfs &search, float worth_pu
     return search.when.may_pull ? edge_share::of(worth_pulling, blocks) : edge_share::unlimited();
 }
 
-// Returns whether the queue is likely to hold both short rows and rows of hubs. A short row fills one queue entry,
-// and a long row fills several entries. The result is true if the queue has more than 1 + 1 / MIXED entries per
-// vertex. After RUN_LEVELS, the result is true if the entries have more than QUAD * 17 / 16 arcs on average. Entries
-// from a cluster's queue have up to QUAD arcs, so longer entries come from rows that did not fit the cluster's
-// queues.
+// Returns whether the queue is likely to hold both short rows and rows of hubs. A short row fills one queue
+// entry, and a long row fills several. So the result is true if the queue has more than 1 + 1 / MIXED entries
+// per vertex. After a RUN_LEVELS step, the number of vertices is unknown. The result is then true if the
+// entries have more than QUAD * 17 / 16 arcs on average. A cluster's own entries have at most QUAD arcs, so
+// longer entries come from rows that did not fit the cluster's queues.
 __device__ __forceinline__ bool parts_are_mixed(const course &at) {
     if (at.last == RUN_LEVELS) return at.now.found.edges > QUAD * (at.now.queued + at.now.queued / 16);
     return at.now.queued > at.now.found.vertices + at.now.found.vertices / MIXED;
@@ -106,11 +106,11 @@ __device__ __forceinline__ void learn(course &at, const expected_find &expected)
     at.left.unexplored -= at.now.found.edges;
 }
 
-// Decides on the next step, and on how many edges each block may queue in it. All threads of the block wait for the
-// decision, so the function has two short cuts. (1) If a frontier that was not pulled has far fewer edges than
-// `worth`, `worth` keeps its previous value. (2) If, in addition, a PUSH has queued this frontier and the next step is
-// PUSH again, the estimates and `share` keep their previous values. after_step() then updates them while the block
-// waits for other blocks.
+// Decides on the next step, and on how many edges each block may queue in it. All threads of the block wait
+// for the decision, so the function avoids long computations. It leaves `worth` unchanged if the frontier was
+// not pulled and has far fewer edges than `worth`. If, in addition, a PUSH step has queued this frontier and
+// another PUSH or LIST step follows, it also leaves the estimates and `share` unchanged. after_step() then
+// updates them while the block waits for other blocks.
 __device__ __forceinline__ void decide(const bfs &search, course &at, const expected_find &expected) {
     const bool pulled = at.last == PULL || at.last == PULL_RESTS;
     const bool far_below = !pulled && !at.now.must_pull && (float)at.now.found.edges * FAR_BELOW < at.worth;
@@ -130,8 +130,8 @@ __device__ __forceinline__ void decide(const bfs &search, course &at, const expe
         at.next = RUN_LEVELS;
         at.share = share_of(search, at.worth, CLUSTER_SIZE);
     } else {
-        // A level finds at most as many vertices as its frontier has edges. So the first comparison often makes the
-        // call of next_is_pulled() unnecessary.
+        // LIST needs more than `listed` found vertices, and a level finds at most as many vertices as its
+        // frontier has edges. So a frontier with few edges needs no call of next_is_pulled().
         at.next = at.now.found.edges > search.when.listed && next_is_pulled(search, at) ? LIST : PUSH;
         at.mixed = parts_are_mixed(at);
         if (!at.unlearned) at.share = share_of(search, at.left.cover > 0 ? at.worth : at.worth * UNSURE, gridDim.x);

@@ -20,7 +20,7 @@ struct edge_share {
     __device__ __forceinline__ static edge_share unlimited() { return {ALL_LANES, ALL_LANES}; }
 };
 
-// Counts the edges that a block has found, in shared memory. The member `queued_units` of a Frontier, in
+// Counts, in shared memory, the edges that a block has found. The member `queued_units` of a Frontier, in
 // global memory, counts the units that all blocks have reported.
 template <class Frontier>
 struct edge_limit {

@@ -27,8 +27,8 @@ __device__ __forceinline__ const int *first_parents(const bfs &search) {
 // Checks for each vertex in the block's words of the bitmap whether its first in-neighbour is reached. All
 // warps of the block must call this function. Each warp takes the words that it also takes in pull_rows, so
 // __syncwarp suffices between the two functions. With MANY_VERTICES, the first pulled level records in `open`
-// which vertices have in-neighbours. The function then also stores "unreached" for vertices that it does not
-// find, so that warps write whole sectors.
+// which vertices have in-neighbours. The function then also stores "unreached" for vertices whose first
+// in-neighbour is not reached, so that warps write whole sectors.
 __device__ __forceinline__ void look_at_first(const bfs &search, const unsigned *visited, pull_lists &lists,
                                               const word_share &share, int level, bool first, tally &found,
                                               tally &unreached) {

@@ -31,11 +31,11 @@ __device__ __forceinline__ bool has_parent(const Graph &graph, const unsigned *v
     return false;
 }
 
-// Looks for parents in the rows of several lanes, so that lanes without a row help the others. A lane passes
-// the rest of its row, [at, end), or an empty range; `active` has a bit for each lane with a row. Each row is
-// read by `lanes` lanes, one window of arcs per lane. Returns whether one of these windows of this lane's row
-// has a reached in-neighbour. With TREE, `its_parent` then becomes such an in-neighbour. `begins` and
-// `lengths` are scratch memory for one number per lane. All lanes of a warp must call this function.
+// Looks for parents in the rows of several lanes. Lanes without a row help to read the rows of the other lanes.
+// Each lane passes the unread rest of its row, [at, end), or an empty range. `active` has a bit for each lane
+// with a row. `lanes` lanes read each row, and each of them reads one window of arcs. Returns whether a reached
+// in-neighbour was found in this lane's own row. With TREE, `its_parent` then becomes this in-neighbour. `begins`
+// and `lengths` are scratch memory with one number per lane. All lanes of a warp must call this function.
 template <class Graph>
 __device__ __forceinline__ bool has_parent_together(const Graph &graph, const unsigned *visited, offset_t *begins,
                                                     edge_t *lengths, edge_t at, edge_t end, unsigned active,

@@ -142,8 +142,8 @@ __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *
     return found;
 }
 
-// Looks for parents in pieces of very long rows, one piece per warp. The pieces are in the queue of the
-// previous step, PULL, which is queue(step + 1), because two queues alternate. All blocks must call this
+// Looks for parents in pieces of very long rows, one piece per warp. The previous step, PULL, has stored the
+// pieces in its queue, which is queue(step + 1), because two queues alternate. All blocks must call this
 // function. Warps do not check whether another piece of the row has a parent. So several warps may find a
 // parent of one vertex. Lane 0 of the warp that first sets the vertex's bit stores `level` for the vertex.
 __device__ __noinline__ void pull_rests(const bfs &search, const unsigned *visited_before, unsigned *visited,

@@ -38,9 +38,9 @@ struct pull_lists {
     }
 };
 
-// The vertices for which a warp looks for parents. The warps of a block take the block's words in turn, and
-// each warp reads offsets one word ahead. With MANY_VERTICES, most words have few unreached vertices in later
-// levels. Then a warp takes several words at a time, so that most lanes have a vertex.
+// The vertices for which a warp looks for parents. The warps of a block take the block's words of the bitmap
+// in turn, and read the offsets of vertices one word ahead. With MANY_VERTICES, most words have few unreached
+// vertices in later levels. Then a warp takes several words at a time, so that most lanes have a vertex.
 struct candidates {
     const bfs &search;
     const unsigned *visited;

@@ -40,8 +40,8 @@ struct push_buffers {
     // order of the list.
     unsigned place;
     unsigned further_place;  // where the further entries of the rows of this round begin in the queue
-    // Long rows of this round, without their first queue entries. The member `parts` counts the queue entries
-    // after the first entry, of all rows of the round, not only of the long rows.
+    // Long rows of this round, without their first queue entries. The member `parts` counts all queue entries
+    // of the round, also of short rows, except the first entry of each row.
     rows_aside<LONG_RESTS> further;
     edge_limit<next_frontier> limit;
     block_tally found;
@@ -49,7 +49,7 @@ struct push_buffers {
 };
 
 // Prepares a block's buffers for a step. The first thread of the block calls this function, before a barrier
-// of the block. `keeps_list` is true if the next step, QUEUE, reads the list.
+// of the block. `keeps_list` is true if the step is a QUEUE step that reads the block's list.
 __device__ __forceinline__ void clear(push_buffers &buffers, const edge_share &share, bool keeps_list) {
     if (!keeps_list) buffers.claimed.reset();
     buffers.further.reset();

@@ -35,8 +35,8 @@ __device__ __forceinline__ int4 load_quad(const int *column_indices, edge_t at, 
     return quad;
 }
 
-// Loads the column indices of a window of arcs into `columns`. Returns a mask: bit k is set if entry k
-// belongs to the window.
+// Loads the column indices of the arcs of `window` into `columns`. The loads are aligned, so `columns` may
+// also get neighbouring arcs. Returns a mask: bit k is set if columns[k] is an arc of `window`.
 __device__ __forceinline__ unsigned load_window(const int *column_indices, offset_t array_end, const part &window,
                                                 int (&columns)[WINDOW]) {
     const edge_t base = (edge_t)window.begin & ~(edge_t)3;
@@ -77,9 +77,9 @@ __device__ __forceinline__ void write_parts(part *queue, unsigned slot, const Ro
     });
 }
 
-// Rows that are kept in shared memory until the warps of a block cut them into parts, one row per warp at a time.
-// Without this list, the few warps that have found the rows would have to do all this work. A row is kept as one
-// part, so its length must fit part::length. `slots` holds the queue place of each row's first part.
+// Rows that wait in shared memory until the warps of a block cut them into parts, one row per warp at a time. Without
+// this list, the few warps that have found the rows would have to do all this work. A waiting row is stored as one
+// object of type `part`, so its length must fit part::length. `slots` holds the queue place of each row's first part.
 template <unsigned room>
 struct rows_aside {
     part rows[room];

@@ -23,21 +23,21 @@ enum { cluster, push, pull, block };
 }
 
 // A row that can be cut into queue entries. A frontier is a queue of runs of arcs, not of vertices. The
-// thread that reaches a vertex reads the offsets of its row, so the next level begins with column indices.
-// The row of a hub becomes many entries, so that no thread waits for it.
+// thread that reaches a vertex reads the offsets of its row, so the next level need not read offsets. The row
+// of a hub becomes many entries, so that no thread waits for it.
 typedef cut_row<PART, OF_ARRAY> queue_row;  // a row cut into entries of up to PART arcs
 
 // The description of a frontier, which all blocks know after the barrier of the step that found the frontier.
 // counted_barrier::wait fills the members before `must_pull`.
 struct frontier {
-    // The numbers of vertices and edges. After RUN_LEVELS, `vertices` is instead the number of a level, which
-    // only the first block adds to the barrier. after_step() moves this number to course::level, and sets
-    // `vertices` to 0.
+    // The numbers of vertices and edges that the step has found. After a RUN_LEVELS step, `vertices` is
+    // instead the number of the first level that is not yet expanded. after_step() moves this number to
+    // course::level, and sets `vertices` to 0.
     tally found;
     unsigned queued;  // the number of queue entries
     int unqueued;     // true if some vertices of the frontier have not been queued
     // True if some vertices of the frontier are only in the bitmap of reached vertices. No list or queue
-    // holds these vertices, so they cannot be queued.
+    // holds these vertices, so no step can push them, and the next step must be PULL.
     int must_pull;
     unsigned rests;  // number of pieces of long rows that PULL_RESTS must read
 };
@@ -58,8 +58,8 @@ struct next_frontier {
 struct search_state {
     in_turn<next_frontier, 3> frontiers;
     int failed;  // true if a block has waited too long at the barrier
-    // The number of the next search's first step. The last search has emptied the frontiers that the first
-    // two steps of the next search use.
+    // The number of the next search's first step. Each search empties the frontiers that the first two steps
+    // of the next search use.
     int first_step;
     // The numbers of unreached vertices and of arcs that lead to them. A PULL step that follows a LIST step
     // counts them.

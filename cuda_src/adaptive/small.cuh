@@ -15,7 +15,7 @@
 static_assert(TINY_LEVELS >= 1, "so that others have read what one block has left before it goes on alone again");
 
 // Copies the frontier of the cluster into the queue of the first block, and empties the queues of the other
-// blocks. Returns the number of queue entries. If there are more than `most` entries, the function moves
+// blocks. Returns the number of queue entries. If there are more than `most` entries, the function copies
 // nothing. All threads of the first block must call this function.
 __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigned level, unsigned most) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -84,9 +84,9 @@ __device__ __forceinline__ unsigned run_together(const bfs &search, const cluste
                                                  level_record *records, int step, unsigned level, unsigned total) {
     const unsigned lane = threadIdx.x % 32;
     const bool counts = threadIdx.x / 32 == blockDim.x / 32 - 1;
-    // `tiny_levels` counts consecutive tiny levels. The loop ends when it exceeds TINY_LEVELS. At the start
-    // of a step, `total` is the size of the first level, so that a tiny first level counts twice. After
-    // finds_too_much(), `total` is the size of the previous level, so that the count begins with that level.
+    // Starts the count of consecutive tiny levels. The loop below ends when the count exceeds TINY_LEVELS. At
+    // the start of a step, `total` is the size of the first level, so that a tiny first level counts twice.
+    // After finds_too_much(), `total` is the size of the previous level, and the count begins with that level.
     if (threadIdx.x == blockDim.x - 1) own.tiny_levels = total <= search.when.tiny;
     do {
         const unsigned arcs = own.held(level) * QUAD;

@@ -44,8 +44,8 @@ __device__ __forceinline__ void relax_by(Tile &tile, int k, int y, int i, int fi
         tile.relax_row(other, column[Tile::row(other)], from_k, first_k + k);
 }
 
-// Runs the Floyd-Warshall algorithm within a tile. The unrolled loops make y and i compile-time constants,
-// because registers cannot be indexed at run time.
+// Runs the Floyd-Warshall algorithm within a tile. Registers cannot be indexed at run time, so unrolled loops
+// make y and i compile-time constants.
 __device__ __forceinline__ void close_tile(Tile &tile, int first_k) {
 #pragma unroll
     for (int y = 0; y < ELEMENTS_Y; ++y)
@@ -74,8 +74,8 @@ __device__ __forceinline__ void lower(int *matrix, int *via, int pitch, int pivo
     tile.store(matrix + place, via + place, pitch);
 }
 
-// Returns the index of tile number i in a row or column of tiles, if the tile at index `pivot` is not counted. `i`
-// begins with 0.
+// Returns the index of the i-th tile in a row or column of tiles, counted from 0 without the tile at index
+// `pivot`.
 __device__ __forceinline__ int other(int i, int pivot) { return i + (i >= pivot); }
 
 // Updates the tiles in the pivot's row and column, except the pivot itself. The first half of the blocks takes

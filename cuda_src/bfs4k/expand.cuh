@@ -132,9 +132,9 @@ struct expansion {
     Frontier &frontier;
     unsigned size;
 
-    // Launches child kernels for rows of high degree and removes these rows from the frontier. The function
-    // examines the rows begin to begin + rows - 1, then as many rows beginning with begin + stride, and so on. The
-    // parent calls it before expanding its own rows, so that the child kernels run concurrently. The single-block
+    // Launches child kernels for rows of high degree and removes these rows from the frontier. Examines `rows` rows
+    // from index `begin` on, then `rows` rows from index `begin + stride` on, and so on. The parent kernel calls
+    // the function before it expands its own rows, so that the child kernels run concurrently. The single-block
     // kernel calls it at most once per level. In the multi-block kernel each warp calls it for the warp's own rows.
     __device__ __forceinline__ void launch_children(unsigned begin, unsigned rows, unsigned stride) {
 #if CHILD_KERNELS

@@ -1,8 +1,8 @@
 // The numbers of vertices and edges that a search has reached. The host reads them after a level and decides
 // how to run the next level.
 //
-// Kernels only add to the numbers, so the host computes the difference between two levels. The count of edges
-// can reach the number of all edges of the graph, so it has 64 bits.
+// Kernels only add to the numbers. The host gets the numbers of one level as the difference of two reads. The
+// count of edges can reach the number of all edges of the graph, so it has 64 bits.
 #pragma once
 
 struct search_counts {

@@ -105,8 +105,8 @@ struct block_search : block_slots {
         watch.add(counted::loads_ahead, step - 1, own.loads);
     }
 
-    // Marks the readers of each active part as parts that may become active soon. Marks them only once after
-    // a part has entered its slot. The readers of a part are the part itself, and all parts in which one of
+    // Marks the readers of each active part as parts that may become active soon. The block does this once
+    // for each part that it holds. The readers of a part are the part itself, and all parts in which one of
     // its vertices is a ghost. The entry ALL_PARTS in a list of readers is ignored.
     __device__ __forceinline__ void announce() {
         if (threadIdx.x >= READERS) return;

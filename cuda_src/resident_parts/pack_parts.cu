@@ -19,8 +19,8 @@ struct placing {
 };
 
 // The ghosts of one part, in a hash table in shared memory. The host defines TABLE = 1 << TABLE_BITS, and
-// MAX_GHOSTS as three quarters of TABLE. So even if there are too many ghosts, each thread of the block still finds
-// an empty key in the table.
+// MAX_GHOSTS as three quarters of TABLE. So even if there are too many ghosts, each thread of the block still
+// finds an empty entry in the table.
 struct ghost_table {
     unsigned keys[TABLE];  // places of ghosts, by hash
     unsigned short numbers[TABLE];
@@ -134,8 +134,8 @@ struct local_rows {
     __device__ __forceinline__ unsigned first_ghost() const { return padded(own.own); }
     __device__ __forceinline__ unsigned vertices() const { return first_ghost() + padded(ghosts.found); }
 
-    // Returns the place (the new number of a vertex) of the ghost with this number, or NO_PLACE for the
-    // unused numbers of the last group.
+    // Returns the place of ghost number `number`, or NO_PLACE for an unused number of the last group. The
+    // place of a vertex is its new id.
     __device__ __forceinline__ int ghost_place(unsigned number) const {
         return number < ghosts.found ? ghosts.places[number] : NO_PLACE;
     }
