@@ -64,7 +64,7 @@ def _footnotes(rows: pd.DataFrame) -> dict[str, str]:
 def _footnote(variant: str, rows: pd.DataFrame) -> str:
     import pandas as pd
 
-    programs = "; ".join(sorted({_LICENCE.sub(r", licence \1", text) for text in rows["program"]}))
+    programs = "; ".join(sorted({_LICENCE.sub(_licensed, text) for text in rows["program"]}))
     clocks = " or ".join(sorted({_CLOCKS.get(clock, clock) for clock in rows["clock"]}))
     covered = " or ".join(sorted(map(_covered, set(rows["covers"]))))
     columns = ["prepare_ms", "compile_ms", "host_mib", "device_mib"]
@@ -83,6 +83,10 @@ def _footnote(variant: str, rows: pd.DataFrame) -> str:
         *([f"{variant} used {' and '.join(memory)}"] if memory else []),
     ]
     return f"{'. '.join(facts)}."
+
+
+def _licensed(licence: re.Match[str]) -> str:
+    return ", without a stated licence" if licence[1] == "none stated" else f", licence {licence[1]}"
 
 
 def _rounded(number: float) -> str:
@@ -302,9 +306,9 @@ def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
     different result rows. Otherwise returns an empty text. ``here`` contains the rows of this table, and
     ``earlier`` contains the rows of each earlier table.
 
-    For each file of the earlier tables, the note says how its rows differ, such as "8 sources instead of 1".
-    If there are more than ``_MOST_NAMED`` files, the note gives only their number and the properties that
-    differ.
+    For each file of the earlier tables, the note says how its rows differ, such as "from 8 sources
+    (this table: 1)". If there are more than ``_MOST_NAMED`` files, the note gives only their number and the
+    properties that differ.
     """
     found: dict[str, dict[str, tuple[set[int], set[int]]]] = {}
     rows_here = _rows_of_places(here)
@@ -326,9 +330,9 @@ def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
         respects = f", whose rows differ in {_enumerated(names)}" if names else ""
         return f"{sentences[0]} The earlier tables use {len(found)} other files{respects}."
     for file, differs in sorted(found.items()):
-        respects = _enumerated([_instead(name, *differs[name]) for name in _DIFFERENCES if name in differs])
-        what = f"have {respects}" if respects else "were measured in another run"
-        sentences.append(f"The rows of `{file.split('/')[-1]}` {what}.")
+        phrases = [_respect(name, *differs[name]) for name in _DIFFERENCES if name in differs]
+        how = _enumerated(phrases) if phrases else "in another run"
+        sentences.append(f"The rows of `{file.split('/')[-1]}` were measured {how}.")
     return " ".join(sentences)
 
 
@@ -346,16 +350,26 @@ def _differences(there: pd.DataFrame, here: pd.DataFrame) -> Iterable[tuple[str,
             yield name, len(theirs), len(own)
 
 
-def _instead(name: str, there: set[int], here: set[int]) -> str:
+_RESPECTS = {
+    "sources": "from other sources",
+    "settings": "with other settings",
+    "method": "by another method",
+    "code": "with another version of the code",
+}
+
+
+def _respect(name: str, there: set[int], here: set[int]) -> str:
     """Returns a phrase for the property ``name``, such as ``sources``, in which other rows differ from the
-    rows here. An example is ``8 sources instead of 1``. The two numbers are the largest in ``there`` (of the
-    other rows) and in ``here``. If the numbers are equal, or if ``name`` is the method or the code, returns
-    text such as ``other code``."""
+    rows here. An example is ``from 8 sources (this table: 1)``. The two numbers are the largest in ``there``
+    (of the other rows) and in ``here``. If the numbers are equal, or if ``name`` is the method or the code,
+    returns text without numbers, such as ``from other sources``."""
     if name in ("method", "code") or max(there) == max(here):
-        return f"another {name}" if name == "method" else f"other {name}"
+        return _RESPECTS[name]
+    preposition, _, _ = _RESPECTS[name].partition(" ")
     most = "up to " if len(there) > 1 else ""
     plural = name if max(there) > 1 else name.removesuffix("s")
-    return f"{most}{max(there):,} {plural} instead of {'up to ' if len(here) > 1 else ''}{max(here):,}"
+    of_here = f"{'up to ' if len(here) > 1 else ''}{max(here):,}"
+    return f"{preposition} {most}{max(there):,} {plural} (this table: {of_here})"
 
 
 def _rows_of_places(rows: pd.DataFrame) -> dict[Hashable, pd.DataFrame]:

@@ -303,11 +303,12 @@ def test_a_table_says_how_rows_of_earlier_tables_differ(folder: Path) -> None:
     assert OTHER not in first
     of = "The rows of"
     assert [line.partition(OTHER)[2] for line in others] == [
-        f"{of} `a.csv` have 3 sources instead of 1 and 2 settings instead of 1.",
-        f"{of} `a.csv` have 3 sources instead of 1, 2 settings instead of 1, another method and other code. "
-        f"{of} `once.csv` have another method and other code.",
-        f"{of} `a.csv` have 3 sources instead of 1 and 2 settings instead of 1. "
-        f"{of} `cold.csv` have another method and other code. "
+        f"{of} `a.csv` were measured from 3 sources (this table: 1) and with 2 settings (this table: 1).",
+        f"{of} `a.csv` were measured from 3 sources (this table: 1), with 2 settings (this table: 1), by "
+        "another method and with another version of the code. "
+        f"{of} `once.csv` were measured by another method and with another version of the code.",
+        f"{of} `a.csv` were measured from 3 sources (this table: 1) and with 2 settings (this table: 1). "
+        f"{of} `cold.csv` were measured by another method and with another version of the code. "
         f"{of} `once.csv` were measured in another run.",
     ]
 
