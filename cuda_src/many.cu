@@ -177,8 +177,8 @@ __device__ __forceinline__ unsigned chunks_with_bits(const chunk &mine) {
     return __ballot_sync(ALL_LANES, mine.any()) >> my_team() * LANES & ((1u << LANES) - 1);
 }
 
-// Returns the OR of `mine` over several threads of the warp: those whose index within their teams equals the
-// index of the caller. All lanes of the warp must call the function.
+// Returns the OR of `mine` over the threads of the warp that have the caller's index in their teams, one
+// thread per team. All lanes of the warp must call the function.
 __device__ __forceinline__ chunk any_team(chunk mine) {
     for (int distance = LANES; distance < WARP; distance *= 2)
         for (int i = 0; i < CHUNK; ++i) mine.words[i] |= __shfl_xor_sync(ALL_LANES, mine.words[i], distance);

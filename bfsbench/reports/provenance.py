@@ -307,7 +307,7 @@ def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
     ``earlier`` contains the rows of each earlier table.
 
     For each file of the earlier tables, the note says how its rows differ, such as "from 8 sources
-    (this table: 1)". If there are more than ``_MOST_NAMED`` files, the note gives only their number and the
+    (1 in this table)". If there are more than ``_MOST_NAMED`` files, the note gives only their number and the
     properties that differ.
     """
     found: dict[str, dict[str, tuple[set[int], set[int]]]] = {}
@@ -360,7 +360,7 @@ _RESPECTS = {
 
 def _respect(name: str, there: set[int], here: set[int]) -> str:
     """Returns a phrase for the property ``name``, such as ``sources``, in which other rows differ from the
-    rows here. An example is ``from 8 sources (this table: 1)``. The two numbers are the largest in ``there``
+    rows here. An example is ``from 8 sources (1 in this table)``. The two numbers are the largest in ``there``
     (of the other rows) and in ``here``. If the numbers are equal, or if ``name`` is the method or the code,
     returns text without numbers, such as ``from other sources``."""
     if name in ("method", "code") or max(there) == max(here):
@@ -369,7 +369,7 @@ def _respect(name: str, there: set[int], here: set[int]) -> str:
     most = "up to " if len(there) > 1 else ""
     plural = name if max(there) > 1 else name.removesuffix("s")
     of_here = f"{'up to ' if len(here) > 1 else ''}{max(here):,}"
-    return f"{preposition} {most}{max(there):,} {plural} (this table: {of_here})"
+    return f"{preposition} {most}{max(there):,} {plural} ({of_here} in this table)"
 
 
 def _rows_of_places(rows: pd.DataFrame) -> dict[Hashable, pd.DataFrame]:

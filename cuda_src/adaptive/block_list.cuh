@@ -42,13 +42,13 @@ struct block_list {
     }
 };
 
-// Redistributes numbers among the lanes of a warp. Each lane stores any count of numbers, and then takes at
-// most one number.
+// Redistributes numbers among the lanes of a warp. Each lane stores some numbers, perhaps none, and then
+// takes at most one number.
 struct warp_list {
     int entries[32];
 
-    // Stores in the list, for all lanes, the numbers[k] whose mine[k] is true, if there are at most 32 of
-    // them. Returns their count. All lanes of a warp must call this function.
+    // Counts the numbers[k] of all lanes whose mine[k] is true, and stores them in the list if there are at
+    // most 32. Returns the count. All lanes of a warp must call this function.
     template <int count>
     __device__ __forceinline__ unsigned fill(const bool (&mine)[count], const int (&numbers)[count]) {
         unsigned lanes[count], total = 0, at = 0;

@@ -86,9 +86,9 @@ __device__ __forceinline__ void list_claimed(const bfs &search, push_buffers &bu
     for (int k = 0; k < count; ++k) reach_directly(search, buffers, mine[k], v[k], step, level);
 }
 
-// Puts a long row on the list of long rows, without its first queue entry, if that list has room. Returns the
-// number of entries after the first that the lane's warp must write itself. This number is 0 if the row is on
-// the list.
+// If `row` is long and the list of long rows has room, puts the row on that list, without its first queue
+// entry. Returns the number of entries after the first that the lane's warp must write itself. This number is
+// 0 if the row is on the list.
 __device__ __forceinline__ unsigned further_parts(push_buffers &buffers, queue_row &row) {
     const unsigned further = max(row.parts(), 1u) - 1;
     if (further <= FEW_PARTS_OF_LANE) return further;

@@ -36,8 +36,8 @@ __device__ __forceinline__ record_row row_behind(const bfs &search, int entry) {
     return {search.first_record + (edge_t)QUAD * neighbour_of(entry), distance, records};
 }
 // Returns the vertex's row in the column indices, or an empty row if the vertex has no records to read. Only
-// spilled rows need this function, because spilling cuts a row into parts of up to PART arcs. Records that
-// the cluster has already queued go to global memory unchanged.
+// rows that are spilled need this function, because spilling cuts rows, not records, into parts of up to PART
+// arcs. Records that the cluster has already queued go to global memory unchanged.
 __device__ __forceinline__ cut_row<QUAD, OF_ROW> whole_row(const bfs &search, const record_row &row) {
     if (row.records == 0) return {0, 0};
     return search.row_of<cut_row<QUAD, OF_ROW>>((int)((row.begin - search.first_record) / QUAD));

@@ -13,8 +13,8 @@ struct word_walk {
     unsigned current;  // the word taken last; after take_words(), a mask of lanes that have a bit
     unsigned slot;     // the index of this lane's bit among all bits of the walk
 
-    // Returns the index of the word that lane `lane` has in the current batch of 32 words. The index counts
-    // from the first word of the block.
+    // Returns the index of the word that lane `lane` has in the current batch of 32 words. The index is
+    // relative to the first word of the block.
     __device__ __forceinline__ unsigned nth_word(unsigned lane) const {
         const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32;
         return ((batch * (32 / run) + lane / run) * warps + warp) * run + lane % run;

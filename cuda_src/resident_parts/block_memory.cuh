@@ -36,10 +36,10 @@ struct partition {
 // Arrays in global memory by which blocks exchange their results after each step (K levels between two
 // barriers).
 //
-// `at_level` has one copy for even steps and one copy for odd steps. Each element stands for a group of 32 places.
-// Its lower half has the bits of the vertices that were reached before the step's first level. Its upper half has
-// the bits of the vertices at this level. `bitmaps` has three copies, by step modulo 3. Each copy has bits of the
-// active parts, and then bits of the parts that may become active soon.
+// `at_level` has one copy for even steps and one copy for odd steps. Each element stands for a group of 32
+// places. Its lower half has the bits of the vertices that were reached before the step's first level. Its
+// upper half has the bits of the vertices at the step's first level. `bitmaps` has three copies, by step
+// modulo 3. Each copy has bits of the active parts, and then bits of the parts that may become active soon.
 struct exchange {
     unsigned long long *at_level;
     unsigned *bitmaps;
@@ -156,7 +156,7 @@ struct part_slot {
 struct block_state {
     part_slot slots[SLOTS];
     // `waiting` has parts that must run in this step, but have no slot yet. `later` has parts that have run in this
-    // step, but had to leave their slot. After the last round of the step, they wait for the next step.
+    // step, but had to leave their slot. After the last round of the step, the parts of `later` wait for the next step.
     part_list waiting, later;
     part_list ahead;           // parts that may become active soon, but have no room in shared memory yet
     int loads;                 // number of parts to load

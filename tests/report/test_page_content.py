@@ -152,7 +152,9 @@ def test_a_note_says_that_the_authors_of_a_program_state_no_licence(tmp_path: Pa
     entry = {"variant": "atos", "program": "atos, commit e11b (none stated)", "clock": "ours", "covers": ""}
     path = write(tmp_path / "rows.csv", [row(2.0), host_row(8.0, **entry)])
     (note,) = content(read_results([path]), None)["kinds"][0]["notes"]
-    assert note.startswith("atos is a program by other authors (atos, commit e11b, without a stated licence).")
+    assert note.startswith(
+        "atos is a program by other authors (atos, commit e11b, without a stated licence)."
+    )
 
 
 def test_the_matrix_says_what_the_clock_of_another_program_covers(tmp_path: Path) -> None:

@@ -303,11 +303,11 @@ def test_a_table_says_how_rows_of_earlier_tables_differ(folder: Path) -> None:
     assert OTHER not in first
     of = "The rows of"
     assert [line.partition(OTHER)[2] for line in others] == [
-        f"{of} `a.csv` were measured from 3 sources (this table: 1) and with 2 settings (this table: 1).",
-        f"{of} `a.csv` were measured from 3 sources (this table: 1), with 2 settings (this table: 1), by "
+        f"{of} `a.csv` were measured from 3 sources (1 in this table) and with 2 settings (1 in this table).",
+        f"{of} `a.csv` were measured from 3 sources (1 in this table), with 2 settings (1 in this table), by "
         "another method and with another version of the code. "
         f"{of} `once.csv` were measured by another method and with another version of the code.",
-        f"{of} `a.csv` were measured from 3 sources (this table: 1) and with 2 settings (this table: 1). "
+        f"{of} `a.csv` were measured from 3 sources (1 in this table) and with 2 settings (1 in this table). "
         f"{of} `cold.csv` were measured by another method and with another version of the code. "
         f"{of} `once.csv` were measured in another run.",
     ]
