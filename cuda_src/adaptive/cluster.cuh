@@ -33,9 +33,9 @@ typedef cluster_row found_row;
 constexpr bool MAY_BE_LONG = true;  // true if a row may have more queue entries than one lane writes
 __device__ __forceinline__ found_row row_behind(const bfs &search, int v) { return search.row_of<found_row>(v); }
 
-// The bitmap of reached vertices, if SHORT_ROWS is 0. The threads of a cluster claim vertices in it. It lies
-// in global memory, so load() and store() have nothing to copy. The loads of look() are relaxed and claims
-// are atomic, so they do not race. (If SHORT_ROWS is 1, `cluster_bitmap` of short_rows.cuh is used instead.)
+// The bitmap of reached vertices, if SHORT_ROWS is 0. The threads of a cluster claim vertices in it. The bitmap
+// lies in global memory, so load() and store() have nothing to copy. The loads of look() are relaxed and claims are
+// atomic, so these accesses do not race. (If SHORT_ROWS is 1, `cluster_bitmap` of short_rows.cuh is used instead.)
 struct cluster_bitmap {
     const bfs &search;
     unsigned *visited;
@@ -72,8 +72,8 @@ struct cluster_queues {
     in_turn<int, 2> overflow;  // true if a queue had no room for a row of a level
     in_turn<pause_kind, 2> pause;
     unsigned total;  // the cluster's queue entries in the last counted level; 0 if unknown
-    // The growth of the frontier: `total`, divided by `total` one level earlier. At the start of a step, it is
-    // the mean degree if the frontier is the source, and 1 for any other frontier.
+    // The growth of the frontier: `total`, divided by `total` one level earlier. At the start of a step,
+    // `growth` is the mean degree if the frontier is the source, and 1 for any other frontier.
     float growth;
     unsigned tiny_levels;  // number of consecutive tiny levels, including the level that `total` counts
     unsigned last;  // the cluster stops before this level in any case

@@ -115,7 +115,7 @@ __device__ __forceinline__ void decide(const bfs &search, course &at, const expe
     const bool pulled = at.last == PULL || at.last == PULL_RESTS;
     const bool far_below = !pulled && !at.now.must_pull && (float)at.now.found.edges * FAR_BELOW < at.worth;
     // True if the cluster can run the next level: the frontier has few queue entries and few edges, and does not
-    // grow fast. After RUN_LEVELS it is false, because the cluster itself has just stopped at this frontier.
+    // grow fast. After RUN_LEVELS, `few` is false, because the cluster itself has just stopped at this frontier.
     const bool few = at.last != RUN_LEVELS && at.now.found.edges / QUAD + at.now.queued <= search.when.small &&
                      !outgrows((float)at.now.found.edges, (float)at.expanded, (float)search.when.small * QUAD);
     at.unlearned = far_below && at.last == PUSH && !at.now.unqueued && !few;
@@ -160,8 +160,8 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
     if (notice) {
         at.now.must_pull = at.now.unqueued && load_relaxed(&now.unlisted);
         at.now.rests = load_relaxed(&now.rests);
-        // A block may read this flag before another block sets it, and continue. It then fails at the next
-        // barrier, at which the other block does not arrive.
+        // A block may read this flag before another block sets it, and continue. The block that continued
+        // then fails at the next barrier, at which the other block does not arrive.
         failed = load_relaxed(&state.failed);
         if (recounted)
             at.left.unreached = load_relaxed(&state.unreached[at.step].vertices),
@@ -193,8 +193,8 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
     return at;
 }
 
-// Prepares the step that begins now. Records its first level, and empties the frontier that the following step
-// fills. For example, at the start of step 5 it empties the frontier that step 6 fills. Step 4 has read this
+// Prepares the step that begins now. Records the step's first level, and empties the frontier that the following
+// step fills. For example, at the start of step 5 it empties the frontier that step 6 fills. Step 4 has read this
 // frontier, because three frontiers are used in turn. All blocks read its counts before the barrier that ended step
 // 4. One thread of the grid calls this function.
 __device__ __forceinline__ void prepare_step(const bfs &search, level_record *records, const course &at) {

@@ -69,9 +69,9 @@ struct edge_limit {
         for (unsigned i = 0; i < looks && !passed; ++i)
             if (load_relaxed(&next.queued_units) > share.most_units) passed = 1;
     }
-    // Reports edges in units of `share.unit` edges. This block's count of edges has grown from `before` by
-    // `more`. Adds the number of units that became complete to `queued_units`. Sets `passed` if all blocks
-    // together have passed the limit. Returns false if no unit became complete.
+    // Reports the growth of this block's count of edges, from `before` by `more`, in units of `share.unit`
+    // edges. Adds the number of units that the growth completes to `queued_units`. Sets `passed` if all
+    // blocks together have passed the limit. Returns false if no unit became complete.
     __device__ __forceinline__ bool tell(unsigned before, unsigned more, Frontier &next) {
         if (more < share.unit && before % share.unit + more < share.unit) return false;
         const unsigned units = (before % share.unit + more) / share.unit;

@@ -30,8 +30,8 @@ constexpr int CLAIMED = 8192;  // the capacity of a block's list of claimed vert
 constexpr int ARCS = 4;        // arcs that a thread expands at a time, if the warp has more than 64 arcs
 typedef asked_lately<WIDE_OFFSETS ? 128 : 512> asked_here;
 constexpr unsigned FEW_PARTS_OF_LANE = 4;  // the most queue entries after a row's first that one lane writes
-// The most rows that a block sets aside in one round over its list. Its warps take these rows in turn, and
-// one warp writes all remaining queue entries of a row.
+// The most rows that a block sets aside in one round over its list. The warps of the block take these rows in
+// turn, and one warp writes all remaining queue entries of a row.
 constexpr unsigned LONG_RESTS = 256;
 
 struct push_buffers {
@@ -243,8 +243,8 @@ __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited,
 
 // The first phase of a pushed level: expands the queue entries. All blocks must call this function. Warps are
 // numbered across blocks, so that a short queue still uses all blocks. Each warp takes neighbouring entries,
-// because their vertices are mostly neighbours. If the queue holds hubs (`mixed`), the warps take single
-// entries in turn, so that no warp gets all entries of a hub.
+// because the vertices of such entries are mostly neighbours. If the queue holds hubs (`mixed`), the warps
+// take single entries in turn, so that no warp gets all entries of a hub.
 __device__ __forceinline__ void push_level(const bfs &search, unsigned *visited, push_buffers &buffers,
                                            asked_here &asked, int step, int level, unsigned queued, bool mixed,
                                            bool only_lists) {
@@ -265,8 +265,8 @@ __device__ __forceinline__ void push_level(const bfs &search, unsigned *visited,
     }
 }
 
-// Appends the frontier of a pulled level to the blocks' lists. Its vertices are in `visited`, but not in
-// `visited_before`. All blocks must call this function.
+// Appends the frontier of a pulled level to the blocks' lists. The vertices of this frontier are in
+// `visited`, but not in `visited_before`. All blocks must call this function.
 __device__ __noinline__ void list_frontier(const bfs &search, const unsigned *visited,
                                             const unsigned *visited_before, push_buffers &buffers, int step,
                                             int level) {

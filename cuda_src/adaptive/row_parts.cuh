@@ -85,7 +85,7 @@ struct rows_aside {
     part rows[room];
     unsigned slots[room];
     // `count` is the number of rows that callers wanted to keep. At most `room` rows are kept. `parts` is the
-    // number of queue places that callers have reserved. It may include places for rows that were not kept.
+    // number of queue places that callers have reserved. `parts` may include places for rows that were not kept.
     unsigned count, parts;
 
     __device__ __forceinline__ void reset() { count = parts = 0; }

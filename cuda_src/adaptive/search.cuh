@@ -89,9 +89,9 @@ struct bfs {
     offset_t num_edges;
     search_answer answer;
     thresholds when;
-    // One bit per vertex. A vertex whose bit is 0 need not look for a parent. Either it is reached, or it has
-    // no in-neighbours and the search has stored "unreached". With MANY_VERTICES, the first pulled level
-    // fills this bitmap.
+    // One bit per vertex. A vertex whose bit is 0 need not look for a parent. Either the vertex is reached,
+    // or it has no in-neighbours and the search has stored "unreached". With MANY_VERTICES, the first pulled
+    // level fills this bitmap.
     unsigned *open;
     // The queues of even and of odd steps. Each queue has room for the rows of all vertices, and for the
     // queues of a cluster: arcs / PART + 2 * vertices + 32768 entries. A row of L arcs has fewer than

@@ -3,10 +3,10 @@
 //
 // A block alone needs only __syncthreads between two levels, and keeps the whole frontier in its own queue.
 // The other blocks of the cluster wait at the cluster's barrier. In this time, the block that runs alone
-// writes to their shared memory only words that they read after the barrier. TINY_LEVELS + 1 consecutive tiny
-// levels start a run of one block. At the start of a step, TINY_LEVELS tiny levels suffice. The host's
-// LEVELS_AT_A_TIME bounds the levels of a step, and so the time that the blocks outside the cluster wait. The
-// host sets TINY_LEVELS to 4, and LEVELS_AT_A_TIME to 2^20.
+// writes to the shared memory of these waiting blocks only words that they read after the barrier.
+// TINY_LEVELS + 1 consecutive tiny levels start a run of one block. At the start of a step, TINY_LEVELS tiny
+// levels suffice. The host's LEVELS_AT_A_TIME bounds the levels of a step, and so the time that the blocks
+// outside the cluster wait. The host sets TINY_LEVELS to 4, and LEVELS_AT_A_TIME to 2^20.
 #pragma once
 
 #include "arc_spread.cuh"

@@ -1,7 +1,7 @@
 // apsp_fw_blocked: the Floyd-Warshall algorithm by tiles, with three launches for each tile on the diagonal.
-// The course paper for CSE 6230 describes the algorithm. It comes from Venkataraman, Sahni and Mukhopadhyaya
-// ("A blocked all-pairs shortest-paths algorithm", 2003). Katz and Kider ran it on GPUs ("All-pairs
-// shortest-paths for large graphs on the GPU", 2008). The tile on the diagonal is called the pivot.
+// The course paper for CSE 6230 describes the algorithm. The algorithm comes from Venkataraman, Sahni and
+// Mukhopadhyaya ("A blocked all-pairs shortest-paths algorithm", 2003). Katz and Kider ran it on GPUs
+// ("All-pairs shortest-paths for large graphs on the GPU", 2008). The tile on the diagonal is called the pivot.
 //
 // 1. apsp_fw_pivot computes the distances within the pivot.
 // 2. apsp_fw_cross updates the tiles in the pivot's row and column, except the pivot. It finds shorter paths

@@ -2,8 +2,8 @@
 // EXTEND-SHORTEST-PATHS in the project report for the course CSE 6230.
 //
 // Each block computes one tile of the result and keeps the tile in registers. By default a block has 16 x 16
-// threads, and each thread computes 4 x 4 elements. The report found these sizes best. The host defines them as
-// macros.
+// threads, and each thread computes 4 x 4 elements. The report found these sizes best. The host defines these
+// sizes as macros.
 #include "min_plus_tile.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) apsp_min_plus(const int *__restrict__ matrix, int *__restrict__ product,

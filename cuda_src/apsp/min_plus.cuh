@@ -2,7 +2,7 @@
 //
 // A matrix is stored by rows of `pitch` elements; `pitch` is a multiple of the tile size. Elements beyond the
 // graph's vertices are INFINITY_DISTANCE, so no path leads through them. The host defines the macro TRACKS.
-// If it is 1, a kernel that finds a shorter path stores an intermediate vertex of the path in `via`.
+// If TRACKS is 1, a kernel that finds a shorter path stores an intermediate vertex of the path in `via`.
 #pragma once
 
 #include "add_min.cuh"

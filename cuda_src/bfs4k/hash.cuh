@@ -1,6 +1,6 @@
-// Finds duplicates, in shared memory, among vertices that a block discovers at about the same time (Busato and
-// Bombieri 2014, section 6). The two methods, hash64 and hash_warp, may miss duplicates. They never drop all
-// copies of a vertex.
+// Finds duplicates, in shared memory, among vertices that a block discovers at about the same time (Busato
+// and Bombieri 2014, section 6). The two methods, hash64 and hash_warp, may miss duplicates. The methods
+// never drop all copies of a vertex.
 //
 // Races: threads write and read the tables without atomics, on purpose. `compute-sanitizer --tool racecheck`
 // reports these races: for hash64 between warps of a block, and for hash_warp between lanes that write one

@@ -1,5 +1,5 @@
-// The numbers of vertices and edges that a search has reached. The host reads them after a level and decides
-// how to run the next level.
+// The numbers of vertices and edges that a search has reached. The host reads the numbers after a level and
+// decides how to run the next level.
 //
 // Kernels only add to the numbers. The host gets the numbers of one level as the difference of two reads. The
 // count of edges can reach the number of all edges of the graph, so it has 64 bits.

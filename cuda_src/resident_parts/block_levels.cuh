@@ -138,10 +138,10 @@ struct block_levels {
         __syncthreads();
     }
 
-    // Sets the bits of the neighbours of new vertices, and stores the levels of the new vertices. Bit i of
-    // `fresh` stands for the vertex with the local id first + i. Its level goes to index home + i of the level
-    // array. If `home` is NO_PLACE, the function stores no levels. In this case end_levels() has already stored
-    // the levels, or the ids belong to ghosts or to further quads of vertices with more than four neighbours.
+    // Sets the bits of the neighbours of new vertices, and stores the levels of the new vertices. Bit i of `fresh`
+    // stands for the vertex with the local id first + i. The level of this vertex goes to index home + i of the
+    // level array. If `home` is NO_PLACE, the function stores no levels. In this case end_levels() has already
+    // stored the levels, or the ids belong to ghosts or to further quads of vertices with more than four neighbours.
     __device__ __forceinline__ void expand(unsigned first, unsigned fresh, unsigned *next, int home, int level) const {
         while (fresh != 0) {
             const unsigned bit = 31 - __clz(fresh);

@@ -30,10 +30,10 @@ struct ghost_table {
 
     __device__ __forceinline__ unsigned slot(unsigned place) const { return place * 2654435761u >> (32 - TABLE_BITS); }
 
-    // Finds the ghosts of a part, hop by hop. All threads of a block must call the function. If `ghosts` is not
-    // null, ghosts[k] gets the number of ghosts up to k hops away, for each k from 1 to `hops`. It gets TOO_MANY if
-    // these ghosts do not fit the table. Returns the number of ghosts up to hops - 1 hops away, or TOO_MANY if the
-    // ghosts up to `hops` hops away do not fit.
+    // Finds the ghosts of a part, hop by hop. All threads of a block must call the function. If `ghosts` is
+    // not null, ghosts[k] gets the number of ghosts up to k hops away, for each k from 1 to `hops`. ghosts[k]
+    // gets TOO_MANY if these ghosts do not fit the table. Returns the number of ghosts up to hops - 1 hops
+    // away, or TOO_MANY if the ghosts up to `hops` hops away do not fit.
     __device__ unsigned find(const graph_rows &graph, const placing &at, const part &cell, int hops, int *ghosts) {
         for (unsigned i = threadIdx.x; i < TABLE; i += blockDim.x) keys[i] = EMPTY;
         if (threadIdx.x == 0) found = quads = 0;
