@@ -360,9 +360,9 @@ _RESPECTS = {
 
 def _respect(name: str, there: set[int], here: set[int]) -> str:
     """Returns a phrase for the property ``name``, such as ``sources``, in which other rows differ from the
-    rows here. An example is ``from 8 sources (1 in this table)``. The two numbers are the largest in ``there``
-    (of the other rows) and in ``here``. If the numbers are equal, or if ``name`` is the method or the code,
-    returns text without numbers, such as ``from other sources``."""
+    rows here. An example is ``from 8 sources (1 in this table)``. The two numbers are the largest in
+    ``there`` (of the other rows) and in ``here``. If the numbers are equal, or if ``name`` is the method or
+    the code, returns text without numbers, such as ``from other sources``."""
     if name in ("method", "code") or max(there) == max(here):
         return _RESPECTS[name]
     preposition, _, _ = _RESPECTS[name].partition(" ")
