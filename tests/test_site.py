@@ -181,12 +181,27 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-TABLE_WIDTHS = """() => [...document.querySelectorAll("article table")].map((table) =>
-  table.getBoundingClientRect().width - document.querySelector("article").clientWidth)"""
+BROKEN_WORDS = """() => [...document.querySelectorAll("article :is(th, td)")].flatMap((cell) => {
+  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  const range = document.createRange(), broken = [];
+  while (texts.nextNode()) {
+    const node = texts.currentNode;
+    for (const word of node.data.matchAll(/[0-9][0-9.,]*|[A-Za-z]+/g)) {
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const lines = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+      if (lines.size > 1) broken.push(word[0]);
+    }
+  }
+  return broken;
+})"""
+"""Returns the words and numbers in tables of a page that are broken over two lines."""
+BEYOND = "() => document.documentElement.scrollWidth - window.innerWidth"
+"""Returns by how many pixels a page is wider than the window."""
 
 
 @pytest.mark.exhaustive
-def test_no_table_of_the_site_is_wider_than_its_column(tmp_path: Path) -> None:
+def test_tables_of_the_site_break_no_word_and_widen_no_page(tmp_path: Path) -> None:
     pytest.importorskip("mkdocs", reason="the extra 'docs' builds the site")
     playwright_api = pytest.importorskip("playwright.sync_api", reason="the extra 'browser' opens pages")
     subprocess.run([sys.executable, "-m", "mkdocs", "build", "-q", "-d", str(tmp_path)], cwd=ROOT, check=True)
@@ -195,12 +210,12 @@ def test_no_table_of_the_site_is_wider_than_its_column(tmp_path: Path) -> None:
     colours = set()
     with playwright_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(**options)
-        for scheme in ("light", "dark"):
-            page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme=scheme)
+        for scheme, width in (("light", 1920), ("dark", 1280), ("light", 390)):
+            page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
             for path in sorted(tmp_path.rglob("index.html")):
                 page.goto(path.as_uri())
                 page.wait_for_function("document.fonts.status === 'loaded'")
-                assert max(page.evaluate(TABLE_WIDTHS), default=0) <= 0, path
+                assert (page.evaluate(BROKEN_WORDS), max(0, page.evaluate(BEYOND))) == ([], 0), path
             colours.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
     assert len(colours) == 2
 

@@ -33,6 +33,9 @@ PLACED = ("SECURITY.md", "CHANGELOG.md", "results/README.md", "bfsbench/emulator
 FOLDERS = ("results/h200", "results/h200/reproduce", "cuda_src")
 """Folders whose pages and pictures the site shows as well."""
 
+_MANY = 9
+"""A table whose lines have more than this number of bars is wide."""
+
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
 
@@ -51,7 +54,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Returns the page with a table of options and with links that lead to pages of the site."""
+    """Returns the page with a table of options and with links that lead to pages of the site. A page with a
+    wide table has no table of contents beside it, so that the table has more room."""
+    if max((line.count("|") for line in markdown.splitlines() if line.startswith("|")), default=0) > _MANY:
+        page.meta["hide"] = [*page.meta.get("hide", ()), "toc"]
     markdown = markdown.replace("<!-- options -->", _options())
     return _LINK.sub(lambda match: _link(match, page.file.src_uri, files), markdown)
 
