@@ -227,6 +227,8 @@ def test_bars_are_those_of_the_graph_that_is_chosen(opened: Opened) -> None:
         "70.00 ms (46.7 times), median 77.00",
     ]
     assert texts == [expected], "none of emulated times"
+    widths = [part.bounding_box()["width"] for part in bars.locator(".bar").all()]
+    assert widths == sorted({*widths}), "a longer time has a longer bar, although labels are long"
     page.locator("#graph").get_by_label("graph").select_option("other:symmetrised")
     assert bars.locator(".label").all_inner_texts() == [
         "4.000 ms, median 4.400",

@@ -86,7 +86,7 @@ function shade(cell, ratio, darkest) {
   cell.classList.toggle("best", ratio === 1);
 }
 
-const DEEP = 0.42; // in cells with more than this share of the dark colour, numbers are white
+const DEEP = 0.55; // with more of the dark colour, white numbers have more contrast than black numbers
 
 /* Lets the tab key stop at only one cell of a table. Arrow keys move between cells that have a tabIndex. */
 function moveByArrows(table) {
