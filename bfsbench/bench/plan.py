@@ -292,7 +292,7 @@ def launches(
     """Return the pairs of grid and block with which to run a variant.
 
     Grid and block are None for a variant that launches no kernels. If the variant's knobs determine its
-    block, there is one pair with this block.
+    block, the list has a single pair, with this block.
     """
     if not variant.launched:
         return [(None, None)]

@@ -202,8 +202,8 @@ def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
 
 
 def _drawings(frame: pd.DataFrame, kind: Kind, brief: bool) -> list[Table]:
-    """Returns the text layout of a table of best times: one table per graph, with the fastest variant first.
-    For emulated kernels, the order follows the times recorded on the project's own GPU.
+    """Returns the text layout of the best times, which is one table for each graph, with the fastest variant
+    first. For emulated kernels, the order follows the times recorded on the project's own GPU.
 
     Columns without information are left out.
     """

@@ -17,8 +17,8 @@ constexpr unsigned FEW_FIRST_BITS = 8 * 32;
 // only the choice of the next step depends on them.
 constexpr unsigned SAMPLED = MANY_VERTICES ? 8 : 1;
 
-// Returns the array of first in-neighbours. The array follows after the rows, and begins at the next multiple of
-// LIKELY_ALIGNMENT. The element of a vertex without in-neighbours is UNREACHED.
+// Returns the array with the first in-neighbour of each vertex. The array follows the rows, and begins at the next
+// multiple of LIKELY_ALIGNMENT. The element of a vertex without in-neighbours is UNREACHED.
 __device__ __forceinline__ const int *first_parents(const bfs &search) {
     const edge_t end = search.row_indices_end;
     return search.row_indices + ((end + LIKELY_ALIGNMENT - 1) & ~(edge_t)(LIKELY_ALIGNMENT - 1));

@@ -158,8 +158,8 @@ bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned l
             if (stores) old |= views_.changes.near(address) != 0;
             sectors[number++] = static_cast<uint32_t>(offset / kSector);
         });
-        // If the region begins inside a sector, near() may miss a store to the last bytes that a lane loads.
-        // In this case count_overtaken() makes an exact test.
+        // If the region begins inside a sector, its last bytes may lie in one more sector, at which near() does not
+        // look. In this case count_overtaken() tests exactly.
         old |= stores && reinterpret_cast<uintptr_t>(begin) % kSector;
     }
     if (beside >> 63 || crosses >= kSector) return false;

@@ -240,7 +240,7 @@ static cudaError_t take(void** place, size_t bytes, const Call& call) {
     return unless(bytes && !*place, cudaErrorMemoryAllocation);
 }
 API cudaError_t cudaMalloc(void** place, size_t bytes) { return take(place, bytes, Call(__func__, EMU_SITE)); }
-// Graphs of the emulator do not allocate or free memory, so a stream that records a graph refuses to.
+// The emulator's CUDA graphs cannot contain allocations, so this call fails on a stream that records a graph.
 API cudaError_t cudaMallocAsync(void** place, size_t bytes, cudaStream_t stream) {
     Call call(__func__, EMU_SITE, true, stream);
     return emu::recording(stream) ? noted(cudaErrorStreamCaptureUnsupported) : take(place, bytes, call);

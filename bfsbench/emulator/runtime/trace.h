@@ -245,7 +245,8 @@ class Trace {
 
   private:
     static uintptr_t number(const void* place) { return reinterpret_cast<uintptr_t>(place); }
-    // Returns whether memory holds the value that a load of this address must return.
+    // Returns whether a load of this address can read memory directly, because memory holds the value that the
+    // multiprocessor sees.
     template <size_t kBytes>
     bool finds_last(const char* address) const {
         return !changes_->put_aside && !changes_->may_be_old<kBytes>(address);

@@ -1,10 +1,10 @@
 // Emulates the first-level caches of multiprocessors. A GPU does not keep these caches up to date, so loads
 // may return old values while other multiprocessors store.
 //
-// A multiprocessor sees its own stores immediately. It sees stores of other multiprocessors after some
-// rounds, and only in sectors that are not in its cache. A cached sector does not change. A fence of device
-// scope, an acquire or a barrier of several blocks empties the cache. Atomics, volatile loads and loads with
-// a scope bypass the cache. An atomic also removes its line from the cache.
+// A multiprocessor sees its own stores immediately. It sees stores of other multiprocessors only after the emulator
+// has run all threads some more times (rounds), and only in sectors that are not in its cache. A cached sector does
+// not change. A fence of device scope, an acquire or a barrier of several blocks empties the cache. Atomics, volatile
+// loads and loads with a scope bypass the cache. An atomic also removes its line from the cache.
 //
 // Memory always holds the newest value. When a load must return an older value, show() puts the older value
 // into memory. put_back() restores the newest value before the emulator does anything else.
