@@ -14,6 +14,8 @@ def nvcc_command(words: tuple[str, ...]) -> None:
     found faults, it prints them at its end, and its exit code is 86. --counting builds a program that counts
     what its memory accesses would cost. The variable BFSBENCH_NVCC_MODE (watched or counting) has the effect
     of these options, too.
+
+    --path prints the path of a compiler for CMake: cmake -DCMAKE_CUDA_COMPILER=$(bfsbench nvcc --path).
     """
     from bfsbench.emulator.nvcc import build, parse
 

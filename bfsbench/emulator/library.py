@@ -16,6 +16,7 @@ execution paths. For example, different calls may be the last ones before one ba
 """
 
 import ctypes
+import hashlib
 import os
 import platform
 import re
@@ -29,8 +30,10 @@ from typing import Any
 
 from bfsbench.emulator.translate import translate
 from bfsbench.kernels.source import texts
+from bfsbench.support import storage
 from bfsbench.support.errors import ToolchainError
-from bfsbench.support.toolchain import build_library, compiler_version
+from bfsbench.support.paths import cache_dir
+from bfsbench.support.toolchain import build_library, compiler, compiler_version, writing
 
 BLOCK = "__sanitizer_cov_trace_pc"
 ACCESS = "__tsan_"
@@ -193,11 +196,19 @@ arguments, and the names of the functions. In C++ the names begin with ``emu_``.
 
 def build_runtime(*, portable_fibers: bool = False) -> Path:
     """Compile the C++ runtime of the emulator, unless it is in the cache. Returns the path of the library. If
-    ``portable_fibers`` is true, the runtime uses POSIX functions to switch between fibers."""
+    ``portable_fibers`` is true, the runtime uses POSIX functions to switch between fibers.
+
+    The name of the library in its own file (soname) is an absolute path. Programs therefore find the library,
+    even if a linker without options of the emulator has linked them.
+    """
     sources = sorted(_RUNTIME.glob("*.cpp"))
     flags = [*_COMMON_FLAGS, "-fno-semantic-interposition", "-DEMU_RUNTIME"]
     if portable_fibers:
         flags.append("-DEMU_PORTABLE_FIBERS")
+    content = hashlib.sha256("\n".join((*compiler(), compiler_version(), *flags)).encode())
+    for file in sorted((*_RUNTIME.iterdir(), *(INCLUDE / "emu").iterdir())):
+        content.update(file.read_bytes())
+    name = cache_dir().absolute() / "native" / f"cuda-on-cpu-program-{content.hexdigest()[:20]}.so"
     with tempfile.TemporaryDirectory() as work:
         parts = [Path(work) / f"part{number}.cpp" for number in range(2)]
         for number, part in enumerate(parts):
@@ -205,8 +216,21 @@ def build_runtime(*, portable_fibers: bool = False) -> Path:
             part.write_bytes(os.fsencode("".join(f'#include "{source}"\n' for source in chosen)))
         # The runtime must use its own instances of the C++ library's templates. The instances of a program
         # would call the runtime before each access.
-        own = ["-Wl,-Bsymbolic"] if sys.platform == "linux" else []
-        return build_library("cuda-on-cpu", parts, flags, own)
+        own = ["-Wl,-Bsymbolic", f"-Wl,-soname,{name}"] if sys.platform == "linux" else []
+        library = build_library("cuda-on-cpu", parts, flags, own)
+    link(name, library)
+    return library
+
+
+def link(name: Path, target: Path) -> None:
+    """Make the symbolic link ``name``, which leads to ``target``. If there is another link of that name,
+    replace it. Raises ToolchainError if the folder of ``name`` cannot be written."""
+    target = target.absolute()
+    if name.is_symlink() and name.readlink() == target:
+        return
+    with writing(name.parent), storage.unfinished(storage.part_of(name)) as part:
+        part.symlink_to(target)
+        part.replace(name)
 
 
 @cache

@@ -8,6 +8,7 @@ import hashlib
 import importlib.util
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from bfsbench.emulator.library import (
     INCLUDE,
@@ -26,6 +26,7 @@ from bfsbench.emulator.library import (
     with_calls_in_empty_loops,
     without_idle_blocks,
 )
+from bfsbench.emulator.toolkit import VERSION_LINES, settings, toolkit
 from bfsbench.emulator.whole import translate_program
 from bfsbench.support.errors import ToolchainError, UsageError
 from bfsbench.support.interrupts import interruptible_pool
@@ -191,6 +192,7 @@ _SHORT = {
     **{"--define-macro": "-D", "--undefine-macro": "-U", "--include-path": "-I", "--include": "-include"},
     **{"--library": "-l", "--library-path": "-L", "--system-include": "-isystem", "--lib": "-lib"},
     "--pre-include": "-include",
+    "--options-file": "-optf",
 }
 """Short forms of nvcc's options, by their long forms."""
 _STEPS = {
@@ -203,19 +205,21 @@ _STEPS = {
         "-MM": "depend",
         "-lib": "archive",
         "-dlink": "device-link",
+        **dict.fromkeys(("-V", "--version"), "version"),
+        "--path": "path",
     },
 }
 """Maps each option that ends the build early to the last step that is then done."""
 _IGNORED = (
     "lineinfo generate-line-info extended-lambda expt-extended-lambda expt-relaxed-constexpr use_fast_math "
-    "G device-debug res-usage resource-usage dlto keep m64 w disable-warnings restrict ewp shared-cudart v "
-    "verbose extra-device-vectorization allow-unsupported-compiler display-error-number"
+    "G device-debug res-usage resource-usage dlto keep m64 w disable-warnings restrict ewp shared-cudart "
+    "extra-device-vectorization allow-unsupported-compiler display-error-number"
 )
 """Options of nvcc that affect only machine code, registers or messages. The emulator ignores them."""
 _IGNORED_WITH_A_VALUE = (
     "arch gpu-architecture gencode generate-code code gpu-code maxrregcount Xptxas ptxas-options Xnvlink "
     "nvlink-options ccbin compiler-bindir rdc relocatable-device-code diag-suppress diag-error cudart t "
-    "threads Xcudafe default-stream fmad ftz prec-div prec-sqrt Werror"
+    "threads keep-dir Xcudafe default-stream fmad ftz prec-div prec-sqrt Werror"
 )
 """Options of nvcc that the emulator ignores, and that take a value after a space or an equals sign."""
 _REFUSED = "ptx cubin fatbin optix-ir"
@@ -231,8 +235,12 @@ class Invocation:
     output: Path | None = None
     step: str = "link"
     """The last step to do: ``link``, ``compile``, ``preprocess``, ``depend``, ``archive`` or
-    ``device-link``."""
+    ``device-link``. Two other steps build nothing: ``version`` and ``path``."""
     language: str = ""
+    verbose: bool = False
+    """Before the build, print where the toolkit lies and how programs are linked, as nvcc does."""
+    forwards: bool = False
+    """Unknown options are for the C++ compiler."""
     preprocessor: list[str] = field(default_factory=list)
     compiling: list[str] = field(default_factory=list)
     linking: list[str] = field(default_factory=list)
@@ -285,6 +293,12 @@ def _option(request: Invocation, word: str, left: list[str]) -> None:
         request.mode = plain
     elif name == "-o":
         request.output = Path(argument())
+    elif name == "-optf":
+        left[:0] = shlex.split(_text_of(argument()))
+    elif plain in ("v", "verbose"):
+        request.verbose = True
+    elif plain in ("forward-unknown-to-host-compiler", "forward-unknown-to-host-linker"):
+        request.forwards = True
     elif name == "-x":
         request.language = argument()
     elif name == "-shared":
@@ -314,13 +328,23 @@ def _option(request: Invocation, word: str, left: list[str]) -> None:
         request.compiling.append(f"{name}={standard}" if standard else f"-O{argument(name[2:])}")
     elif name in ("-g", "-pthread", "-fPIC", "-fopenmp") or name.startswith("-W"):
         _for_compiler(request, f"{name}{equals}{value}")
+    elif request.forwards and plain.startswith(("f", "m", "pedantic", "pg", "pipe", "rdynamic")):
+        _for_compiler(request, word)
     else:
         raise UsageError(f"unsupported option of nvcc: {word}")
 
 
+def _text_of(file: str) -> str:
+    """Returns the text of a file with options. Raises UsageError if the file cannot be read."""
+    try:
+        return Path(file).read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror}") from error
+
+
 def _for_compiler(request: Invocation, options: str) -> None:
     for option in options.replace("\\", "").strip("\"'").split(","):
-        for word in option.split():
+        for word in re.sub(r"""^(["'])(.*?)\1?$""", r"\2", option).split():
             if word == "-fopenmp" or word.startswith("-pthread"):
                 request.linking.append(word)
             if not word.startswith(("-O", "-march", "-mtune")) and word != "-ffast-math":
@@ -341,12 +365,19 @@ def build(request: Invocation) -> None:
     Raises ToolchainError if a compilation fails, after printing the compiler's messages. Raises UsageError if
     a file is missing, or if the request is not supported.
     """
+    if request.step == "version":
+        return print("\n".join(VERSION_LINES))
+    runtime = build_runtime()
+    folder = toolkit(runtime)
+    if request.step == "path":
+        return print(folder / "bin" / "nvcc")
+    if request.verbose:
+        sys.stderr.write("".join(f"#$ {line}\n" for line in settings(folder)))
     if not request.inputs:
         raise UsageError("no input files")
     for path in request.inputs:
         if not path.is_file():
             raise UsageError(f"cannot read {path}: no such file")
-    runtime = build_runtime()
     if request.step in ("archive", "device-link"):
         return _archive(request)
     with tempfile.TemporaryDirectory() as work:
@@ -375,24 +406,8 @@ def _archive(request: Invocation) -> None:
 
 def _link(request: Invocation, files: Sequence[str], runtime: Path) -> None:
     output = str(request.output or "a.out")
-    rpath = f"-Wl,-rpath,{_folder_for_loader(runtime)}"
     kind = ["-shared"] if request.shared else []
-    _run([*compiler(), *kind, *files, "-o", output, *request.linking, str(runtime), rpath, "-pthread", "-lm"])
-
-
-def _folder_for_loader(runtime: Path) -> Path:
-    """Returns a folder in the cache in which programs find the runtime library. The folder contains a link to
-    the library, under the name that the dynamic loader looks for."""
-    from elftools.elf.elffile import ELFFile
-
-    with runtime.open("rb") as file:
-        dynamic: Any = ELFFile(file).get_section_by_name(".dynamic")
-        tags = dynamic.iter_tags("DT_SONAME")
-        folder, name = runtime.with_suffix(".programs"), next(tags).soname
-    folder.mkdir(exist_ok=True)
-    with suppress(FileExistsError):
-        (folder / name).symlink_to(Path("..") / runtime.name)
-    return folder
+    _run([*compiler(), *kind, *files, "-o", output, *request.linking, str(runtime), "-pthread", "-lm"])
 
 
 def _compile(request: Invocation, source: Path, output: Path, work: Path) -> None:
@@ -405,7 +420,7 @@ def _compile(request: Invocation, source: Path, output: Path, work: Path) -> Non
     if source.suffix in C and request.language != "c++":
         options = [*(word for word in options if not word.startswith("-std=c++")), "-x", "c"]
     else:
-        options = [*_standard(request), "-DEMU_PROGRAM", *_HEADERS, *options]
+        options = [*_standard(request), *_HEADERS, *options]
     step = {"preprocess": ["-E"], "depend": []}.get(request.step, ["-c"])
     _run([*compiler(), *request.preprocessor, *options, *step, str(source), "-o", str(output)])
 
@@ -426,7 +441,8 @@ def _compile_cuda(request: Invocation, source: Path, output: Path, work: Path) -
         _run([*command, "-x", "c++", str(source), *output_option])
         return
     if {"-MD", "-MMD"} & set(request.preprocessor):
-        command += ["-MT", str(output)]
+        if "-MT" not in request.preprocessor:
+            command += ["-MT", str(output)]
         if "-MF" not in request.preprocessor:
             command += ["-MF", str(output.with_suffix(".d"))]
     text = work / f"{output.stem}-{source.stem}.cpp"

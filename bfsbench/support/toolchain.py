@@ -164,13 +164,20 @@ def build_library(
     if library := _recorded(record):
         return library
     prepare_compiler()
+    with writing(record.parent), storage.locked(record):
+        _remove_abandoned(record.parent)
+        return _recorded(record) or _build(name, sources, flags, link_flags, rewrite, record)
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Make a folder in the cache, if it does not exist. Raises ToolchainError if this fails, or if the
+    ``with`` block raises OSError."""
     try:
-        record.parent.mkdir(parents=True, exist_ok=True)
-        with storage.locked(record):
-            _remove_abandoned(record.parent)
-            return _recorded(record) or _build(name, sources, flags, link_flags, rewrite, record)
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
     except OSError as error:
-        where = f"cannot write {record.parent}: {error.strerror or error}"
+        where = f"cannot write {folder}: {error.strerror or error}"
         raise ToolchainError(f"{where}; set BFSBENCH_CACHE to a folder that can be written") from error
 
 

@@ -66,4 +66,5 @@
 #ifdef EMU_PROGRAM
 #define __CUDACC_VER_MAJOR__ 12
 #define __CUDACC_VER_MINOR__ 9
+#define __CUDACC_VER_BUILD__ 41
 #endif

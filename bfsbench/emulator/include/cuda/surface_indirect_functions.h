@@ -2,7 +2,4 @@
 // declares the runtime API. For .cu files it declares nothing, because cuda_on_cpu.h has already declared all
 // of CUDA.
 #pragma once
-#if defined(EMU_PROGRAM) && !defined(__CUDACC__)
-#include "emu/qualifiers.h"
-#include "emu/runtime_api.h"
-#endif
+#include "emu/host.h"

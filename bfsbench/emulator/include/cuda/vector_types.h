@@ -1,7 +1,4 @@
 // Replaces CUDA's own vector_types.h. For .cpp files that the emulator compiles, this file declares the
 // runtime API. For .cu files it declares nothing, because cuda_on_cpu.h has already declared all of CUDA.
 #pragma once
-#if defined(EMU_PROGRAM) && !defined(__CUDACC__)
-#include "emu/qualifiers.h"
-#include "emu/runtime_api.h"
-#endif
+#include "emu/host.h"

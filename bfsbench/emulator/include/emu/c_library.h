@@ -35,13 +35,11 @@ EMU_INNER inline void emu_free(void* place) {
 EMU_INNER inline void emu_delete(void* place) {
     if (!emu::device_free(place)) free(place);
 }
-// The first byte and the end of the program's own code. The linker defines these two symbols.
-// is_called_by_kernel() uses them to tell whether a kernel has called operator new. It returns false if the
-// address `site` of the call lies in the runtime library, which allocates its own memory while a kernel runs.
-extern "C" char __executable_start, etext;
-EMU_INNER inline bool is_called_by_kernel(const void* site) {
-    return emu::current && site >= &__executable_start && site < &etext;
-}
+// The first byte and the end of the code of the program, or of its shared library. The linker defines these two
+// symbols. is_called_by_kernel() uses them to tell whether a kernel has called operator new. It returns false if
+// the address `site` of the call lies in the runtime library, which allocates its own memory while a kernel runs.
+extern "C" __attribute__((visibility("hidden"))) char __ehdr_start, etext;
+EMU_INNER inline bool is_called_by_kernel(const void* site) { return emu::current && site >= &__ehdr_start && site < &etext; }
 __attribute__((weak, noinline)) EMU_INNER void* operator new(size_t bytes) {
     void* place = is_called_by_kernel(EMU_SITE) ? emu::device_malloc(bytes) : malloc(bytes ? bytes : 1);
     if (!place) throw std::bad_alloc();
