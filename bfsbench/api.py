@@ -494,7 +494,7 @@ def sweep(
     return _measured(work, method, out, progress, minutes)
 
 
-@takes_options(*NOT_TUNED, "until_decided")
+@takes_options(*NOT_TUNED)
 def tune_search(
     graphs: GraphLike | Sequence[GraphLike],
     variants: str | Sequence[str],

@@ -135,18 +135,19 @@ class Method:
         least=0,
     )
     until_decided: bool = _of_samples(
-        False, "The points of a graph take turns until the fastest per source is known with 95 % confidence."
+        False,
+        "The points of a graph take turns until the fastest per source is known with 95 % confidence, or each "
+        f"has {MOST_TO_DECIDE} samples.",
     )
     min_samples: int | None = _of_samples(
         None,
-        "With {max_noise}, {min_time} or {until_decided}: at least N samples, {repeats} by default.",
+        "At least N samples, if noise or time decides their number; {repeats} by default.",
         metavar="N",
         **_COUNT,
     )
     max_samples: int | None = _of_samples(
         None,
-        f"With {{max_noise}}, {{min_time}} or {{until_decided}}: at most N samples, by default {MOST}, and "
-        f"{MOST_TO_DECIDE} with {{until_decided}}.",
+        f"At most N samples, if noise or time decides their number; {MOST} by default.",
         metavar="N",
         **_COUNT,
     )

@@ -50,8 +50,12 @@ METHODS = ("optuna", "axes", "restarts", "exhaustive")
 - ``exhaustive``: every configuration
 """
 
-NOT_TUNED = ("order", "profile", "parents", "cluster", "mixed_devices", "tls")
-"""Measuring options that a tuning does not have."""
+NOT_TUNED = (
+    *("until_decided", "order", "profile", "parents"),
+    *("cluster", "mixed_devices", "tls", "insecure"),
+)
+"""Measuring options that a tuning does not have. A tuning compares configurations as they are measured, so
+their samples cannot take turns."""
 
 Configuration = tuple[int, ...]
 """A configuration: an index into the values of each axis of a Space."""

@@ -243,7 +243,7 @@ def decisions(rows: Iterable[Mapping[str, str]]) -> Iterable[str]:
         equal = [_shape(group[i]) for i in range(len(group)) if i != best and interval(times[i])[0] <= high]
         won = f"{_shape(group[best])} is the fastest, with a median of {median(times[best]):.4g} ms"
         also = f"; equally fast: {', '.join(equal)}" if equal else ""
-        yield f"{name}: decided after {samples}: {won}{also}"
+        yield f"{name}: decided by medians after {samples}: {won}{also}"
 
 
 def _shape(row: Mapping[str, str]) -> str:
@@ -456,8 +456,6 @@ def tune_command(
     end the best configuration is printed as a 'bfsbench run' command. Host programs without knobs need only
     one point.
     """
-    if measuring.until_decided:
-        raise UsageError("tune goes without --until-decided: it compares configurations as they are measured")
     every = chosen_variants(names(variants, "--variant"))
     check_knobs(every, knobs)
     tunings = []

@@ -13,7 +13,12 @@ import operator
 import os
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any, ParamSpec, TypeVar
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
 
 def plural(number: int, noun: str) -> str:
@@ -157,10 +162,31 @@ def unknown_name(kind: str, name: str, known: Iterable[str], listed_by: str = ""
     this command is ``bfsbench list`` with the plural of ``kind``.
     """
     spelt = {candidate.lower(): candidate for candidate in known}
-    near = [spelt[key] for key in difflib.get_close_matches(name.lower(), sorted(spelt), n=3, cutoff=0.5)]
+    near = [spelt[key] for key in difflib.get_close_matches(name.lower(), sorted(spelt), n=2)]
     listed_by = listed_by or f"bfsbench list {kind}s"
     hint = f"did you mean {' or '.join(near)}?" if near else f"see '{listed_by}'"
     return UsageError(f"unknown {kind} '{name}': {hint}")
+
+
+def public(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Return a public function that raises UsageError, not TypeError, if an argument is missing or unknown,
+    or if there are too many arguments."""
+    known = signature(function)
+    named = [one.name for one in known.parameters.values() if one.kind != one.VAR_KEYWORD]
+    takes_others = any(one.kind == Parameter.VAR_KEYWORD for one in known.parameters.values())
+
+    @wraps(function)
+    def call(*arguments: _Arguments.args, **words: _Arguments.kwargs) -> _Result:
+        try:
+            known.bind(*arguments, **words)
+        except TypeError as error:
+            for name in () if takes_others else words:
+                if name not in named:
+                    raise unknown_name("argument", name, named, f"help(bfsbench.{function.__name__})") from None
+            raise UsageError(f"{function.__name__}: {error}") from None
+        return function(*arguments, **words)
+
+    return call
 
 
 def listed(names: str | os.PathLike[str] | Iterable[Any]) -> list[Any]:

@@ -319,7 +319,7 @@ def test_nothing_that_can_be_timed_is_exit_code_1(tmp_path: Path) -> None:
         (("--points", "2", "--resume"), "--resume needs the --out"),
         (("--points", "2", "--retry-failed"), "--retry-failed goes with --resume"),
         (("--points", "2", "--knobs", "best"), "'best' is not one of"),
-        (("--points", "2", "--until-decided"), "tune goes without --until-decided"),
+        (("--points", "2", "--until-decided"), "No such option '--until-decided'"),
     ],
 )
 def test_bad_input_is_one_line_and_leaves_no_file(tmp_path: Path, words: tuple[str, ...], says: str) -> None:

@@ -101,7 +101,7 @@ def test_rows_name_the_option(tmp_path: Path) -> None:
     assert {len(row["search_ms_samples"].split(";")) for row in rows} <= {6, 7, 8}
     undecided = [row["variant"] for row in rows if "undecided" in row["warnings"]]
     count = len(rows[0]["search_ms_samples"].split(";"))
-    said = re.search(rf"(un)?decided after {count} samples: (.*)\n", done.stderr)
+    said = re.search(rf"(un)?decided(?: by medians)? after {count} samples: (.*)\n", done.stderr)
     assert said and bool(said[1]) == bool(undecided)
     assert said[2] == ", ".join(undecided) or said[2].startswith(
         f"{min(rows, key=typical)['variant']} is the "
@@ -130,7 +130,7 @@ def test_the_last_lines_name_the_fastest_search(scipy_ms: float, said: str) -> N
             ("push", 0.1, "cpu"),
         )
     ]
-    assert [f"{line}\n" for line in decisions(rows)] == [f"g: decided after 9 samples: {said}"]
+    assert [f"{line}\n" for line in decisions(rows)] == [f"g: decided by medians after 9 samples: {said}"]
 
 
 def test_rows_that_may_be_the_fastest_say_so() -> None:
