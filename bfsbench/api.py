@@ -40,7 +40,7 @@ from bfsbench.bench.sweep import SweepProgress as SweepProgress, SweepRequest, d
 from bfsbench.bench.tune import METHODS, NOT_TUNED, Tuning
 from bfsbench.bench.tune_kernel import tune as tune
 from bfsbench.cluster.address import runner_maker
-from bfsbench.graphs.catalogue import Recipe
+from bfsbench.graphs.catalogue import Recipe, WeightPolicy
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import canonical_spec, generate as generate_edges
 from bfsbench.graphs.given import loadable, several
@@ -49,18 +49,35 @@ from bfsbench.graphs.interop import GraphLike, as_graph
 from bfsbench.graphs.load import GraphName, load as load
 from bfsbench.programs import KnobValue, Variant
 from bfsbench.programs.families.apsp.matrix import INFINITY
-from bfsbench.programs.families.apsp.problem import path_between as path_between
-from bfsbench.programs.families.bfs.parents import path as path
-from bfsbench.programs.families.bfs.search import shared_levels
+from bfsbench.programs.families.apsp.problem import (
+    WrongDistancesError as WrongDistancesError,
+    path_between as path_between,
+)
+from bfsbench.programs.families.base import Family
+from bfsbench.programs.families.bfs.parents import WrongParentsError as WrongParentsError, path as path
+from bfsbench.programs.families.bfs.search import WrongLevelsError as WrongLevelsError, shared_levels
+from bfsbench.programs.families.closeness.problem import WrongMeasuresError as WrongMeasuresError
 from bfsbench.reports.asked import compare as compare, report as report
+from bfsbench.reports.measured import NothingToDrawError as NothingToDrawError
 from bfsbench.rows import results
 from bfsbench.support.errors import (
     BfsbenchError as BfsbenchError,
+    DeviceError as DeviceError,
+    DeviceOutOfMemoryError as DeviceOutOfMemoryError,
+    InputError as InputError,
+    KernelError as KernelError,
+    LaunchError as LaunchError,
+    NoPathError as NoPathError,
+    NotEnoughMemoryError as NotEnoughMemoryError,
+    ToolchainError as ToolchainError,
+    UnsupportedDeviceError as UnsupportedDeviceError,
     UsageError as UsageError,
+    WrongResultError as WrongResultError,
     limit_or_none,
     listed,
     positive,
     positive_or_none,
+    public,
     unknown_name,
     whole,
 )
@@ -72,6 +89,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@public
 def read_results(*paths: os.PathLike[str] | str | Iterable[os.PathLike[str] | str]) -> pd.DataFrame:
     """Return the rows of result files, or of all result files in folders, as one table.
 
@@ -82,6 +100,7 @@ def read_results(*paths: os.PathLike[str] | str | Iterable[os.PathLike[str] | st
     return results.typed(results.read_results([*chain.from_iterable(lists)]))
 
 
+@public
 def write_results(rows: pd.DataFrame, path: os.PathLike[str] | str) -> None:
     """Write rows of :func:`sweep` or :func:`read_results` to a result file, which :func:`read_results`,
     :func:`report`, :func:`compare` and the commands read. ::
@@ -95,6 +114,7 @@ def write_results(rows: pd.DataFrame, path: os.PathLike[str] | str) -> None:
     results.write(rows, Path(path))
 
 
+@public
 def check(
     variants: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     graphs: GraphLike | Sequence[GraphLike] = (),
@@ -150,12 +170,14 @@ def check(
     return checks.table(found)
 
 
+@public
 def generate(generator: str, *, symmetrise: bool = False, **parameters: int | float | str) -> Graph:
     """Return a generated graph in memory. Raises UsageError for an unknown generator or parameter."""
     edges = generate_edges(generator, **parameters)
     return build_graph(edges, canonical_spec(generator, parameters), Recipe(symmetrise=symmetrise))
 
 
+@public
 def list_variants() -> dict[str, type[Variant]]:
     """Return a dictionary that maps the names of all variants to their classes. The class attributes describe
     the variant.
@@ -163,18 +185,20 @@ def list_variants() -> dict[str, type[Variant]]:
     return all_variants()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Solution:
     """The verified answer of a variant to a problem on a graph. Times are in ms, as in result files.
 
-    ``answer`` is a NumPy array: levels, distances, or another result that the variant's family of problems
-    defines. ``shared_answer`` is the answer as an array that other libraries can use. It may be in a GPU's
-    memory. ``figures`` contains the columns of a result row that only this family of problems fills.
-    ``links`` contains the parents or next hops along shortest paths. It is None unless the caller asked for
-    paths. ``sources`` contains the vertex of each element of the answer, int32[S], if the problem has many
-    sources. Otherwise it is None.
+    ``variant`` and ``graph`` are the names that result rows have. ``answer`` is a NumPy array: levels,
+    distances, or another result that the variant's family of problems defines. ``shared_answer`` is the
+    answer as an array that other libraries can use. It may be in a GPU's memory. ``figures`` contains the
+    columns of a result row that only this family of problems fills. ``links`` contains the parents or next
+    hops along shortest paths. It is None unless the caller asked for paths. ``sources`` contains the vertex
+    of each element of the answer, int32[S], if the problem has many sources. Otherwise it is None.
     """
 
+    variant: str
+    graph: str
     shared_answer: npt.NDArray[np.int32] | DeviceArray
     backend: str
     search_ms: list[float]
@@ -184,6 +208,12 @@ class Solution:
     links: npt.NDArray[np.int32] | None = None
     links_ms: float | None = None
     sources: npt.NDArray[np.int32] | None = None
+
+    def __repr__(self) -> str:
+        emulated = ", emulated" if self.backend == "cpu" else ""
+        facts = [f"{min(self.search_ms):.4g} ms{emulated}"]
+        facts += [f"{name} {self.figures[name]}" for name in ("reached", "depth") if self.figures.get(name)]
+        return f"<{type(self).__name__} of {self.variant} on {self.graph}: {', '.join(facts)}>"
 
     @cached_property
     def answer(self) -> npt.NDArray[np.int32]:
@@ -247,6 +277,7 @@ class AllPairsResult(Solution):
         return self.links_ms
 
 
+@public
 def solve(
     graph: GraphLike,
     variant: str,
@@ -303,14 +334,18 @@ def _solve(
     knobs: Mapping[str, KnobValue],
     on_device: bool = False,
     number: int | None = None,
+    weights: WeightPolicy | None = None,
 ) -> Result:
     """Run a variant on a problem of the family ``family``, and return an object of the class ``result``.
 
     With ``on_device``, the levels of a search stay on the device. ``number`` is the number of sources for a
-    family whose problems search from several random vertices. Raises UsageError if the variant belongs to
-    another family.
+    family whose problems search from several random vertices. ``weights`` has the meaning that
+    :func:`all_pairs` describes. Raises UsageError if the variant belongs to another family.
     """
-    variant, graph = find(name), as_graph(given)
+    variant = find(name)
+    if variant.family != family:
+        raise UsageError(f"variant {variant.name} is of family {variant.family}, not {family}")
+    graph = as_graph(given, weights)
     axes = Axes([variant], [positive_or_none("grid", grid)], [positive_or_none("block", block)])
     method = Method(repeats)
     settings = variant.knob_values(knobs)
@@ -326,6 +361,8 @@ def _solve(
         timing = session.time(prepared, problem, method)
         found = session.paths(prepared, problem) if paths else None
         return result(
+            variant.name,
+            graph.full_name,
             shared_levels(prepared) if on_device else run.answer(),
             "host" if session.device is None else session.device.backend,
             timing.search_ms,
@@ -358,6 +395,7 @@ def _spelt(
     return {names.get(name.lower(), name): value for name, value in given.items()}
 
 
+@public
 def search(
     graph: GraphLike,
     variant: str,
@@ -387,6 +425,7 @@ def search(
     return _solve(SearchResult, "bfs", *asked, on_device)
 
 
+@public
 def all_pairs(
     graph: GraphLike,
     variant: str | None = None,
@@ -396,15 +435,18 @@ def all_pairs(
     backend: str = "auto",
     repeats: int = 1,
     next_hops: bool = False,
+    weights: WeightPolicy | None = None,
     **knobs: KnobValue,
 ) -> AllPairsResult:
     """Find all-pairs shortest paths in this process, time the run, and check the distances against SciPy.
 
-    ``graph`` is anything that :func:`solve` accepts. Arcs of a graph without weights have the weight 1. The
-    default ``variant`` is ``apsp_fw_blocked``. Its kernels are slow in the emulator, so without a GPU the
-    default is ``cpu_floyd_warshall``, unless ``backend``, ``grid``, ``block`` or a knob is given. Variants
-    that choose their own grid and block ignore ``grid`` and ``block``. With ``next_hops``, one more run after
-    the timed runs records the paths.
+    ``graph`` is anything that :func:`solve` accepts. Arcs of a graph without weights have the weight 1. If
+    ``graph`` is not yet a Graph, ``weights="read"`` reads its weights, and ``"ignore"`` makes every arc weigh
+    1. Without ``weights``, a graph with weights that were not read is refused. The default ``variant`` is
+    ``apsp_fw_blocked``. Its kernels are slow in the emulator, so without a GPU the default is
+    ``cpu_floyd_warshall``, unless ``backend``, ``grid``, ``block`` or a knob is given. Variants that choose
+    their own grid and block ignore ``grid`` and ``block``. With ``next_hops``, one more run after the timed
+    runs records the paths.
 
     Raises UsageError for unknown names, values out of range, and graphs that are too large for a matrix.
     Raises DeviceError or a subclass if the device fails, and WrongDistancesError if distances or next hops
@@ -415,9 +457,10 @@ def all_pairs(
         variant = "cpu_floyd_warshall" if on_host else "apsp_fw_blocked"
     settings = _spelt(knobs, [find(variant)], all_pairs)
     asked = (graph, variant, None, grid, block, backend, repeats, next_hops, settings)
-    return _solve(AllPairsResult, "apsp", *asked)
+    return _solve(AllPairsResult, "apsp", *asked, weights=weights)
 
 
+@public
 @takes_options()
 def sweep(
     graphs: GraphLike | Sequence[GraphLike],
@@ -489,11 +532,12 @@ def sweep(
     choice = _source_choice(chosen, sources, source_ids, seed)
     method, values = _options(words, chosen, sweep)
     grids, blocks = axis_language.grids(grid), axis_language.blocks(block)
-    names, choice = _graphs(graphs, choice, source_ids)
+    names, choice = _graphs(graphs, family_of(chosen), choice, source_ids)
     work = Crossing(names, Axes(chosen, grids, blocks, values, preset), choice)
     return _measured(work, method, out, progress, minutes)
 
 
+@public
 @takes_options(*NOT_TUNED)
 def tune_search(
     graphs: GraphLike | Sequence[GraphLike],
@@ -533,7 +577,7 @@ def tune_search(
     check_knobs(chosen, values)
     grids = [] if grid is None else axis_language.grids(grid)
     blocks = [] if block is None else axis_language.blocks(block)
-    names, choice = _graphs(graphs, choice, source_ids)
+    names, choice = _graphs(graphs, family_of(chosen), choice, source_ids)
     limits = positive_or_none("points", points), limit_or_none("minutes", minutes)
     tunings = []
     for name, variant in product(names, chosen):
@@ -554,15 +598,25 @@ def _options(
 
 
 def _graphs(
-    graphs: GraphLike | Sequence[GraphLike], choice: SourceChoice, source_ids: Sequence[Vertex] | None
+    graphs: GraphLike | Sequence[GraphLike],
+    family: Family,
+    choice: SourceChoice,
+    source_ids: Sequence[Vertex] | None,
 ) -> tuple[list[GraphName], SourceChoice]:
-    """Return names by which worker processes load the graphs, and the choice of sources in these graphs."""
-    given = several(graphs)
-    if source_ids is not None and (kept := [one for one in given if not isinstance(one, str | os.PathLike)]):
+    """Return names by which worker processes load the graphs, and the choice of sources in these graphs.
+
+    Raises UsageError if a graph in memory has weights that were not read, and ``family`` needs them. Worker
+    processes cannot tell such a graph from a graph without weights.
+    """
+    given = [one if isinstance(one, str | os.PathLike) else as_graph(one) for one in several(graphs)]
+    for one in given:
+        if isinstance(one, Graph) and one.weights_unread:
+            family.require(one)
+    if source_ids is not None and (kept := [one for one in given if isinstance(one, Graph)]):
         if len(given) > 1:
             raise UsageError("source_ids go with one graph, or with graphs that are given by name")
-        graph = as_graph(kept[0])  # another process may know the vertices only by number
-        choice = replace(choice, given=tuple(map(graph.vertex, choice.given)), published=False)
+        # Another process may know the vertices only by number.
+        choice = replace(choice, given=tuple(map(kept[0].vertex, choice.given)), published=False)
     return list(dict.fromkeys(map(loadable, given))), choice
 
 

@@ -136,8 +136,8 @@ class Method:
     )
     until_decided: bool = _of_samples(
         False,
-        "The points of a graph take turns until the fastest per source is known with 95 % confidence, or each "
-        f"has {MOST_TO_DECIDE} samples.",
+        "The points of a graph take turns until the fastest per source is known with 95 % confidence, or "
+        f"each has {MOST_TO_DECIDE} samples.",
     )
     min_samples: int | None = _of_samples(
         None,

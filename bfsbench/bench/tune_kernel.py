@@ -34,6 +34,7 @@ from bfsbench.support.errors import (
     WrongResultError,
     positive,
     positive_or_none,
+    public,
 )
 from bfsbench.support.paths import KERNEL_HEADERS
 
@@ -54,6 +55,7 @@ EMULATED_S = 120
 of its process may never end."""
 
 
+@public
 def tune(
     source: os.PathLike[str] | str,
     arguments: Mapping[str, Value],

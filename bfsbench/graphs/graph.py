@@ -334,16 +334,21 @@ class Graph:
         return interop.build(columns, "keep", weights)
 
     @staticmethod
-    def from_networkx(graph: Links, *, weights: WeightPolicy | None = None, name: str = UNNAMED) -> Graph:
+    def from_networkx(
+        graph: Links, *, weight: str | None = None, weights: WeightPolicy | None = None, name: str = UNNAMED
+    ) -> Graph:
         """Returns a Graph made of a NetworkX graph of any class. :meth:`vertex` finds the vertex of a node.
 
-        Weights are the edges' attribute ``weight``, or 1 if it is missing. ``weights`` has the meaning that
-        :meth:`from_scipy` describes. Raises UsageError if there are no nodes, or if ``str`` returns equal
-        texts for two nodes. Raises InputError for wrong weights.
+        ``weight`` names the edges' attribute with the weights, which are then read. An edge without the
+        attribute has weight 1. Without ``weight``, weights are the attribute ``weight``, and ``weights`` has
+        the meaning that :meth:`from_scipy` describes. Raises UsageError if there are no nodes, if no edge has
+        the named attribute, or if ``str`` returns equal texts for two nodes. Raises InputError for wrong
+        weights.
         """
         from bfsbench.graphs import interop
 
-        return interop.build(interop.networkx_columns(graph, name), "compact", weights)
+        policy = "read" if weights is None and weight is not None else weights
+        return interop.build(interop.networkx_columns(graph, name, weight=weight), "compact", policy)
 
     @staticmethod
     def from_pandas(
@@ -360,9 +365,9 @@ class Graph:
 
         ``source``, ``target`` and ``weight`` name the columns. By default, columns with well-known headings
         (``source``, ``from``, ``src``, ``weight``, ...) are used, or else the first three columns. The ends
-        of edges are ids or names, as in :meth:`from_edges`. ``weights`` has the meaning that
-        :meth:`from_scipy` describes. Raises UsageError for missing columns or vertices, and InputError for
-        wrong ids or weights.
+        of edges are ids or names, as in :meth:`from_edges`. If ``weight`` is given, the weights are read.
+        Otherwise ``weights`` has the meaning that :meth:`from_scipy` describes. Raises UsageError for missing
+        columns or vertices, and InputError for wrong ids or weights.
         """
         from bfsbench.graphs import interop
         from bfsbench.graphs.tables import columns_of
@@ -384,7 +389,8 @@ class Graph:
             weights=None if found[2] is None else interop.plain(frame[found[2]]),
             orientation="directed" if directed else "each_once",
         )
-        return interop.build(columns, "keep", weights)
+        policy = "read" if weights is None and weight is not None else weights
+        return interop.build(columns, "keep", policy)
 
     def to_scipy(self) -> scipy.sparse.csr_array:
         """Returns the adjacency matrix, int32. An entry is the arc's weight, or 1 if arcs have no weights.

@@ -197,7 +197,9 @@ class Links(Protocol):
 
     def is_directed(self) -> bool: ...
     def nodes(self) -> Iterable[Hashable]: ...
-    def edges(self, *, data: str, default: object) -> Iterable[tuple[Hashable, Hashable, object]]: ...
+    def edges(
+        self, *, data: str | bool, default: object = None
+    ) -> Iterable[tuple[Hashable, Hashable, Any]]: ...
 
 
 GraphLike: TypeAlias = (
@@ -207,30 +209,34 @@ GraphLike: TypeAlias = (
 """The types of the objects that ``TAKEN`` lists."""
 
 
-def as_graph(anything: GraphLike | object) -> Graph:
+def as_graph(anything: GraphLike | object, weights: WeightPolicy | None = None) -> Graph:
     """Convert an object to a Graph. ``TAKEN`` lists the accepted types. Raises UsageError for any other type.
 
-    The function reads no weights, although a matrix, a NetworkX graph, a table, or an array with three
-    columns may have weights. All-pairs shortest paths refuse a graph with unread weights other than 1. For
-    all-pairs shortest paths, make the Graph with ``weights="read"``, for example by :meth:`Graph.from_scipy`.
+    A matrix, a NetworkX graph, a table, or an array with three columns may have weights. ``weights`` has the
+    meaning that :meth:`Graph.from_scipy` describes. All-pairs shortest paths refuse a graph with unread
+    weights other than 1. Raises UsageError for ``weights`` with a Graph, because its weights are known.
     """
     if isinstance(anything, Graph):
+        if weights is not None:
+            raise UsageError("weights does not go with a Graph: give it to the function that makes the Graph")
         return anything
     if isinstance(anything, str | os.PathLike):
         from bfsbench.graphs.load import load
 
-        return load(anything)
+        return load(anything if weights is None else f"{os.fspath(anything)}:weights={weights}")
     if hasattr(anything, "tocoo"):
-        return Graph.from_scipy(cast(SparseMatrix, anything))
+        return Graph.from_scipy(cast(SparseMatrix, anything), weights=weights)
     if hasattr(anything, "is_directed") and hasattr(anything, "edges"):
-        return Graph.from_networkx(cast(Links, anything))
+        return Graph.from_networkx(cast(Links, anything), weights=weights)
     if hasattr(anything, "columns") and hasattr(anything, "iloc"):
-        return Graph.from_pandas(cast("pd.DataFrame", anything))
+        return Graph.from_pandas(cast("pd.DataFrame", anything), weights=weights)
     if isinstance(anything, list) and anything and all(isinstance(edge, tuple) for edge in anything):
         anything = np.array(anything) if len({len(edge) for edge in anything}) == 1 else anything
     if isinstance(anything, np.ndarray) and anything.ndim == 2 and anything.shape[1] in (2, 3):
-        return build(Columns(UNNAMED, *anything.T), "keep", None)
+        return build(Columns(UNNAMED, *anything.T), "keep", weights)
     if isinstance(anything, tuple) and len(anything) == 2:
+        if weights == "read":
+            raise InputError(f"{UNNAMED}: there are no weights to be read")
         return Graph.from_edges(*anything)
     raise UsageError(f"{described(anything)} is not a graph: accepted are {TAKEN}")
 
@@ -285,11 +291,16 @@ def matrix_columns(matrix: SparseMatrix, label: str, orientation: Orientation, r
     )
 
 
-def networkx_columns(graph: Links, label: str, reader: str = "") -> Columns:
-    """Returns the edges of a NetworkX graph as columns. Each edge is listed once. An edge without the
-    attribute ``weight`` gets weight 1. Raises UsageError if ``str`` returns equal texts for two nodes.
+def networkx_columns(graph: Links, label: str, reader: str = "", weight: str | None = None) -> Columns:
+    """Returns the edges of a NetworkX graph as columns. Each edge is listed once.
+
+    ``weight`` names the attribute with the weights, by default ``weight``. An edge without the attribute gets
+    weight 1. Raises UsageError if no edge has the attribute ``weight`` that the caller named, or if ``str``
+    returns equal texts for two nodes.
     """
-    edges = list(graph.edges(data="weight", default=1))
+    edges = list(graph.edges(data=weight or "weight", default=1))
+    if weight is not None and not any(weight in facts for _, _, facts in graph.edges(data=True)):
+        raise UsageError(f"no edge of the NetworkX graph has the attribute {weight!r}")
     nodes = _numbers_or_names(list(graph.nodes()))
     places = dict(zip(graph.nodes(), nodes.tolist(), strict=True))
     ends = np.array([(places[u], places[v]) for u, v, _ in edges], nodes.dtype).reshape(-1, 2)

@@ -34,7 +34,7 @@ from bfsbench.graphs.generators.declaration import parse_spec
 from bfsbench.graphs.graph import Direction, EdgeList, Graph, Orientation, Size
 from bfsbench.graphs.marks import MARKS, UNMARKED, Marks, given_name, marks_of
 from bfsbench.graphs.store import GraphStore
-from bfsbench.support.errors import InputError, UsageError, no_formula, printable, size_text
+from bfsbench.support.errors import InputError, UsageError, no_formula, printable, public, size_text
 from bfsbench.support.interrupts import interruptible
 from bfsbench.support.machine import available_memory
 
@@ -135,6 +135,7 @@ class GraphName:
         return self.generator is None and self.path is None
 
 
+@public
 def load(text: str | os.PathLike[str], progress: Progress | None = None, *, check: bool = True) -> Graph:
     """Returns the graph that ``text`` names. It is converted or generated if it is not in the cache.
 

@@ -15,7 +15,7 @@ from bfsbench.reports.rows import as_read
 from bfsbench.reports.table import SUFFIXES, format_of, render
 from bfsbench.rows.columns import ADDED, COLUMNS
 from bfsbench.rows.results import read_results
-from bfsbench.support.errors import InputError, OptionError, UsageError, listed
+from bfsbench.support.errors import InputError, OptionError, UsageError, listed, public
 from bfsbench.support.storage import output
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bfsbench.reports.comparison.points import Comparison, Side
 
 
+@public
 def report(
     rows: pd.DataFrame | os.PathLike[str] | str | Sequence[os.PathLike[str] | str],
     *,
@@ -147,6 +148,7 @@ Operand: TypeAlias = "pd.DataFrame | os.PathLike[str] | str"
 ``FILE@REVISION``, which is the file at that revision in git."""
 
 
+@public
 def compare(
     a: Operand,
     b: Operand | None = None,

@@ -182,7 +182,9 @@ def public(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Res
         except TypeError as error:
             for name in () if takes_others else words:
                 if name not in named:
-                    raise unknown_name("argument", name, named, f"help(bfsbench.{function.__name__})") from None
+                    raise unknown_name(
+                        "argument", name, named, f"help(bfsbench.{function.__name__})"
+                    ) from None
             raise UsageError(f"{function.__name__}: {error}") from None
         return function(*arguments, **words)
 

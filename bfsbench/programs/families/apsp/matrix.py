@@ -33,10 +33,14 @@ def require_matrix(graph: Graph) -> None:
     n = graph.num_vertices
     require_size(graph.full_name, n)
     if graph.weights_unread:
-        raise UsageError(
-            f"{graph.full_name} has weights that were not read: say weights=read, or weights=ignore to make "
-            "every arc weigh 1 (after a graph's name: ':weights=read')"
-        )
+        if graph.locator:
+            how = "add ':weights=read' to the graph's name, or ':weights=ignore' to make every arc weigh 1"
+        else:
+            how = (
+                "give weights='read' to the function that makes the Graph, such as Graph.from_pandas, or to "
+                "all_pairs if it gets no Graph ('ignore' makes every arc weigh 1)"
+            )
+        raise UsageError(f"{graph.full_name} has weights that were not read: {how}")
     if graph.weights is None or len(graph.weights) == 0:
         return
     least, largest = int(graph.weights.min()), int(graph.weights.max())

@@ -17,7 +17,7 @@ from bfsbench.programs import ExpectedAnswer
 from bfsbench.programs.families.apsp.matrix import INFINITY, Matrix
 from bfsbench.programs.families.apsp.variants import AllPairsVariant, KernelAllPairs
 from bfsbench.programs.families.base import Paths, Problem, Run
-from bfsbench.support.errors import NoPathError, UsageError, WrongResultError, whole
+from bfsbench.support.errors import NoPathError, UsageError, WrongResultError, public, whole
 
 if TYPE_CHECKING:
     from bfsbench.programs import Variant
@@ -109,6 +109,7 @@ def _require(right: npt.NDArray[np.bool_], targets: npt.NDArray[np.int64], what:
         raise WrongDistancesError(f"next hops from {source} to {targets[column]}: {what}")
 
 
+@public
 def path_between(next_hops: Matrix | None, source: int, target: int) -> npt.NDArray[np.int32]:
     """Returns the vertices of a shortest path from ``source`` to ``target``, including both ends, int32.
 

@@ -28,7 +28,7 @@ from bfsbench.programs.check import blocks_for
 from bfsbench.programs.families.base import Paths
 from bfsbench.programs.families.bfs.search import Levels
 from bfsbench.programs.families.bfs.searches import UNREACHED, SearchVariant
-from bfsbench.support.errors import NoPathError, UsageError, WrongResultError, whole
+from bfsbench.support.errors import NoPathError, UsageError, WrongResultError, public, whole
 from bfsbench.support.paths import CUDA_SRC
 from bfsbench.support.toolchain import library
 
@@ -292,6 +292,7 @@ def levels_of_checked_tree(graph: Graph, source: int, tree: Parents) -> Levels:
     return found
 
 
+@public
 def path(parents: Parents | None, target: int) -> Ids:
     """Returns the vertices of a shortest path from the source of a search to ``target``, including both ends,
     int32.
