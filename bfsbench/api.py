@@ -107,9 +107,10 @@ def write_results(rows: pd.DataFrame, path: os.PathLike[str] | str) -> None:
 
         bfsbench.write_results(rows[rows.variant == "adaptive"], "adaptive.csv")
 
-    Columns that result files do not have are left out. Raises UsageError if columns are missing, or if the
-    file cannot be written. ``DataFrame.to_csv`` does not write a result file, because it writes the index and
-    the lists of samples in another form.
+    The column ``file``, which :func:`read_results` adds, is left out. Raises UsageError if columns are
+    missing, for columns that result files do not have, and if the file cannot be written.
+    ``DataFrame.to_csv`` does not write a result file, because it writes the index and the lists of samples in
+    another form.
     """
     results.write(rows, Path(path))
 
@@ -344,7 +345,7 @@ def _solve(
     """
     variant = find(name)
     if variant.family != family:
-        raise UsageError(f"variant {variant.name} is of family {variant.family}, not {family}")
+        raise UsageError(f"variant {name} is of family {variant.family}, not {family}")
     graph = as_graph(given, weights)
     axes = Axes([variant], [positive_or_none("grid", grid)], [positive_or_none("block", block)])
     method = Method(repeats)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -24,7 +23,7 @@ from bfsbench.cli.options import (
     row_filters,
 )
 from bfsbench.reports import IN_PAPERS, NOT_IN_TABLES, NOT_ON_PAGES, TABLES, select, tables, warnings
-from bfsbench.reports.asked import compare, picture_file
+from bfsbench.reports.asked import compare, inches, picture_file
 from bfsbench.reports.changes import as_published
 from bfsbench.reports.levels import read_levels
 from bfsbench.reports.plots import (
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
 
 PAGE = "html"
 HISTORY = "history"
-_INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
 
 
 class Inches(click.ParamType[float]):
@@ -58,11 +56,10 @@ class Inches(click.ParamType[float]):
     name = "LENGTH"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(in|cm|mm)", str(value))
-        width = float(found[1]) * _INCHES[found[2]] if found else 0.0
-        if not 1 <= width <= 100:
-            self.fail(f"{value} is not a length from 1in to 100in, such as 3.3in, 84mm or 8.4cm.", param, ctx)
-        return width
+        try:
+            return inches(value)
+        except UsageError as error:
+            self.fail(f"{error}.", param, ctx)
 
 
 @click.command()
@@ -311,7 +308,8 @@ def _read(files: Sequence[Path], unused: Sequence[str] = ()) -> pd.DataFrame:
     "--fail-on",
     type=click.Choice(("missing", "undecided")),
     multiple=True,
-    help="Exit with 1 also if a point of A is missing in B, or if a point is undecided. May be repeated.",
+    help="Exit with 1 also if a point of A, or a kernel in a file of counters, is missing in B, or if a "
+    "point is undecided. May be repeated.",
 )
 @names_option(
     "--table", "names", "tables of comparison", "Which tables: summary, points, unmatched. Default: all."
@@ -353,7 +351,12 @@ def compare_command(
     if any(is_counters_file(Path(side)) for side in (a, b) if side):
         if b is None or commits or searches:
             raise UsageError(f"{a} holds counters: name another file of counters to compare it with")
-        return _compare_counters(Path(a), Path(b), threshold / 100, style, out)
+        options = {"--table": names, "--allow-different": allow_different}
+        options |= {f"--{name.removesuffix('s')}": chosen for name, chosen in filters.items()}
+        for option, given in options.items():
+            if given:
+                raise UsageError(f"{option} does not go with files of counters")
+        return _compare_counters(Path(a), Path(b), threshold / 100, "missing" in fail_on, style, out)
     require_known("table", names, COMPARISONS)
     with opened(out) as file:
         found = compare(
@@ -375,7 +378,9 @@ def compare_command(
     raise SystemExit(1 if found.is_worse or strict else 0)
 
 
-def _compare_counters(a: Path, b: Path, threshold: float, style: str | None, out: Path | None) -> None:
+def _compare_counters(
+    a: Path, b: Path, threshold: float, fail_on_missing: bool, style: str | None, out: Path | None
+) -> None:
     from bfsbench.reports.comparison.tables import compare_counters, counters_table
 
     for side, other in ((a, b), (b, a)):
@@ -384,7 +389,7 @@ def _compare_counters(a: Path, b: Path, threshold: float, style: str | None, out
     with opened(out) as file:
         found = compare_counters(a, b, threshold)
         file.write(rendered([counters_table(found)], chosen_format(style, out), file))
-    raise SystemExit(1 if found.is_worse else 0)
+    raise SystemExit(1 if found.is_worse or (fail_on_missing and found.only_a) else 0)
 
 
 @click.command()

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from bfsbench.reports import NOT_IN_TABLES, TABLES, Table, select, tables as make_tables
+from bfsbench.reports import (
+    NOT_IN_TABLES,
+    TABLES,
+    Table,
+    select,
+    tables as make_tables,
+    warnings as warnings_about,
+)
 from bfsbench.reports.changes import as_published as without_changes
 from bfsbench.reports.levels import read_levels
 from bfsbench.reports.rows import as_read
@@ -24,6 +33,26 @@ if TYPE_CHECKING:
     from bfsbench.reports.comparison.points import Comparison, Side
 
 
+_INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
+
+
+def inches(length: object) -> float:
+    """Returns a length such as ``3.3in``, ``8cm`` or ``84mm`` in inches. Raises UsageError if it is malformed
+    or out of range."""
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(in|cm|mm)", str(length))
+    width = float(found[1]) * _INCHES[found[2]] if found else 0.0
+    if not 1 <= width <= 100:
+        raise UsageError(f"{length} is not a length from 1in to 100in, such as 3.3in, 84mm or 8.4cm")
+    return width
+
+
+class Report(dict[str, "pd.DataFrame"]):
+    """The tables of a report, as a dictionary that maps their names to data frames."""
+
+    files: list[Path]
+    """The paths of the files that ``report`` wrote."""
+
+
 @public
 def report(
     rows: pd.DataFrame | os.PathLike[str] | str | Sequence[os.PathLike[str] | str],
@@ -35,9 +64,11 @@ def report(
     backends: Iterable[str] = (),
     as_published: bool = False,
     out: os.PathLike[str] | str | None = None,
-) -> dict[str, pd.DataFrame]:
+    width: str | None = None,
+    no_title: bool = False,
+) -> Report:
     """Makes the tables of ``bfsbench report``. Returns a dictionary that maps the names of the tables to data
-    frames.
+    frames. Its attribute ``files`` lists the paths of the files that were written.
 
     ``rows`` are result files, folders of result files, or a data frame from a sweep or from
     :func:`read_results`. For files, the level profiles beside them are read. A data frame has no level
@@ -49,11 +80,21 @@ def report(
     ``out`` names a file to write as well. The suffix of its name decides what it holds: ``.html`` a page;
     ``.md``, ``.tex``, ``.csv``, ``.json`` or ``.txt`` the tables; ``.png``, ``.svg`` or ``.pdf`` a picture.
     ``plots`` names the kinds of pictures, by default bars. Several pictures for ``x.png`` become the files
-    ``x-NAME.png``.
+    ``x-NAME.png``. ``width`` is the width of pictures, such as ``"3.3in"`` or ``"84mm"``. ``no_title`` leaves
+    out their titles, for a paper with captions.
 
-    Raises UsageError for unknown names, for files that cannot be written, and for a data frame that lacks
-    columns of result rows. Raises InputError for files that cannot be read, and if there are no rows.
+    Issues a ``UserWarning`` for each reason not to compare the times, for example because the rows come from
+    different machines or commits. Raises UsageError for unknown names, for files that cannot be written, and
+    for a data frame that lacks columns of result rows. Raises InputError for files that cannot be read, and
+    if there are no rows.
     """
+    from bfsbench.reports.plots import FORMATS as PICTURES
+
+    suffix = "" if out is None else Path(out).suffix.lower().removeprefix(".")
+    for name, given in {"plots": plots, "width": width, "no_title": no_title}.items():
+        if given and suffix not in PICTURES:
+            raise UsageError(f"{name} goes with out, the name of a picture (.{', .'.join(PICTURES)})")
+    layout = {"width": None if width is None else inches(width), "titled": not no_title}
     names = None if tables is None else listed(tables)
     bases = None if names is None else [*dict.fromkeys(map(_base, names))]
     frame, levels = _read(rows)
@@ -64,9 +105,14 @@ def report(
     made = make_tables(frame, bases, levels)
     if names is not None:
         made = [table for table in made if any(f"{table.name}_".startswith(f"{name}_") for name in names)]
-    if out is not None:
-        _write(Path(out), frame, levels, listed(plots or ()), made)
-    return {table.name: table.frame() for table in made}
+    result = Report((table.name, table.frame()) for table in made)
+    if suffix in PICTURES:
+        result.files = picture_file(frame, levels, listed(plots or ()), Path(out or ""), suffix, **layout)
+    else:
+        result.files = [] if out is None else [_write(Path(out), frame, levels, made)]
+    for text in warnings_about(frame):
+        warnings.warn(text, stacklevel=3)  # the lines of the caller of ``public``
+    return result
 
 
 def _base(name: str) -> str:
@@ -121,17 +167,12 @@ def _read(
     return read_results(files), read_levels(files)
 
 
-def _write(
-    path: Path, rows: pd.DataFrame, levels: pd.DataFrame | None, kinds: Sequence[str], made: list[Table]
-) -> None:
+def _write(path: Path, rows: pd.DataFrame, levels: pd.DataFrame | None, made: list[Table]) -> Path:
+    """Writes a page or the tables. Returns ``path``."""
     from bfsbench.reports.plots import FORMATS as PICTURES
 
-    suffix = path.suffix.lower().removeprefix(".")
-    if suffix in PICTURES:
-        picture_file(rows, levels, kinds, path, suffix)
-        return
     style = format_of(path)
-    if style is None and suffix != "html":
+    if style is None and path.suffix.lower() != ".html":
         known = ", ".join((".html", *SUFFIXES, *(f".{name}" for name in PICTURES)))
         raise UsageError(f"the name of {path} means no format: it has to end in one of {known}")
     with output(path) as file:
@@ -141,6 +182,7 @@ def _write(
             file.write(page(rows, levels))
         else:
             file.write(render(made, style, narrow="tables=NAME"))
+    return path
 
 
 Operand: TypeAlias = "pd.DataFrame | os.PathLike[str] | str"

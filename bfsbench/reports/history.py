@@ -27,6 +27,7 @@ from bfsbench.reports.rows import (
     short_names,
 )
 from bfsbench.reports.table import Table
+from bfsbench.rows.columns import AXES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -177,7 +178,11 @@ class _Verdicts:
             yield verdict if 2 * count > counts.total() else UNDECIDED
 
     def _compared(self, before: str, after: str) -> pd.DataFrame:
+        """Returns the values in AXES, as text, and the verdict of each configuration of two commits."""
+        import pandas as pd
+
         from bfsbench.reports.comparison.points import compare, of_frame
 
         a, b = (of_frame(self._rows[self._rows["commit"] == one], one) for one in (before, after))
-        return compare(a, b, THRESHOLD).frame()
+        verdicts = [(*point.axes, point.verdict) for point in compare(a, b, THRESHOLD).points]
+        return pd.DataFrame(verdicts, columns=[*AXES, "verdict"])

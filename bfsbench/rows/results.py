@@ -231,6 +231,8 @@ def _header(lines: Iterator[list[str]], name: str, columns: Sequence[str], kind:
     header = next(lines, [])
     if not header or _is_header(header, columns):
         return header
+    if "" in header:
+        raise InputError(f"{name} has a column without a name{_HINT}")
     if "file" in header:
         raise InputError(f"{name} has the column file, which read_results adds: drop it before writing rows")
     strange = [column for column in header if column not in {*columns, *appended_columns(tuple(columns))}]
@@ -332,13 +334,22 @@ def read_results(paths: Iterable[os.PathLike[str] | str], leave_out: Collection[
 def typed(rows: pd.DataFrame) -> pd.DataFrame:
     """Return rows from ``read_results`` with the column types that the function ``table`` uses. Raises
     InputError if a sample is not a number."""
+    import pandas as pd
+
     _, counts = columns_of_numbers()
     made: dict[str, Any] = {name: rows[name].astype("Int64") for name in counts if name in rows}
-    try:
-        made |= {name: rows[name].map(_samples) for name in SAMPLES}
-    except ValueError as error:
-        raise InputError(f"a sample is not a number: {printable(str(error))}") from error
+    for name in SAMPLES:
+        lists = []
+        for file, text in zip(rows["file"], rows[name], strict=True):
+            try:
+                lists.append(_samples(text))
+            except ValueError as error:
+                raise InputError(f"{file}: a sample in {name} is not a number{_HINT}: {error}") from error
+        made[name] = pd.Series(lists, rows.index, dtype=object)
     return rows.assign(**made)
+
+
+_HINT = " (bfsbench.write_results writes result files, DataFrame.to_csv does not)"
 
 
 def _samples(text: str) -> list[float]:
@@ -382,13 +393,16 @@ def table(rows: Sequence[Mapping[str, str]]) -> pd.DataFrame:
 
 
 def write(rows: pd.DataFrame, path: Path) -> None:
-    """Write rows of ``table`` or ``typed`` as a result file. Columns that result files do not have are left
-    out. Raises UsageError if columns are missing, or if the file cannot be written."""
+    """Write rows of ``table`` or ``typed`` as a result file. The column ``file`` is left out. Raises
+    UsageError if columns are missing, for columns that result files do not have, and if the file cannot be
+    written."""
     import pandas as pd
 
     if missing := [name for name in COLUMNS if name not in rows and name not in ADDED]:
         raise UsageError(f"rows of a result file need the columns {', '.join(missing)}")
     names = [name for name in (*COLUMNS, *appended_columns(COLUMNS)) if name in rows]
+    if unknown := [str(name) for name in rows if name not in {*names, "file"}]:
+        raise UsageError(f"a result file cannot have the columns {', '.join(unknown)}: drop them first")
 
     def text(cell: object) -> str:
         if isinstance(cell, list):

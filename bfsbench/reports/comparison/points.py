@@ -40,7 +40,7 @@ from bfsbench.reports.comparison.evidence import (
     run_to_run_noise,
     runs_that_tell,
 )
-from bfsbench.rows.columns import AXES, NUMERIC
+from bfsbench.rows.columns import AXES, COUNTS, NUMERIC
 from bfsbench.rows.point import knob_values
 from bfsbench.rows.results import axes_of, parse_rows, read_rows, result_files
 from bfsbench.support.errors import InputError, UsageError, plural
@@ -243,6 +243,23 @@ class Compared:
     runs_needed: int | None = None
     """The number of runs over which ``repeats_needed`` are spread, including the runs taken so far."""
 
+    @property
+    def factors(self) -> tuple[float | None, ...]:
+        """The ratio of B's times to A's times, and the low and the high end of its confidence interval. A
+        number is None if it is unknown."""
+        ratio = self.ratio or LogRatio(math.nan, math.nan, math.nan)
+        logs = (ratio.middle, ratio.low, ratio.high)
+        return tuple(math.exp(log) if math.isfinite(log) else None for log in logs)
+
+    @property
+    def line(self) -> tuple[str | float | None, ...]:
+        """The values of the columns RESULTS."""
+        return (self.a_ms, self.b_ms, *self.factors, self.repeats_needed, self.runs_needed)
+
+
+RESULTS = ("a_ms", "b_ms", "ratio", "ratio_low", "ratio_high", "repeats_needed", "runs_needed")
+"""The columns with the times of a configuration, in tables of a comparison."""
+
 
 @dataclass(frozen=True)
 class _Pair:
@@ -292,20 +309,30 @@ class Comparison:
     def __repr__(self) -> str:
         verdicts = Counter(point.verdict for point in self.points)
         counted = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items())
-        return f"<Comparison of {self.a.name} and {self.b.name}: {counted}; frame() lists them>"
+        also = [f"{plural(self.num_emulated, 'emulated row')} left out"] if self.num_emulated else []
+        also += [plural(len(self.differences), "difference")] if self.differences else []
+        also += [plural(len(self.warnings), "warning")] if self.warnings else []
+        more = f" ({', '.join(also)})" if also else ""
+        return f"<Comparison of {self.a.name} and {self.b.name}: {counted}{more}; frame() lists them>"
 
     def frame(self) -> pd.DataFrame:
         """Returns a data frame with one row for each configuration that both sides measured.
 
-        The columns are those in AXES, ``verdict``, ``a_ms``, ``b_ms`` and ``repeats_needed``. The columns
-        ``a_ms`` and ``b_ms`` are the fastest repeats of the two sides. For an undecided configuration,
-        ``repeats_needed`` is the number of repeats that are likely to decide it.
+        The columns are those in AXES, ``verdict`` and those in RESULTS. The columns in AXES have the types
+        that rows have, so the frame can be merged with rows. The columns ``a_ms`` and ``b_ms`` are the
+        fastest repeats of the two sides. ``ratio`` is the ratio of B's repeats to A's repeats. ``ratio_low``
+        and ``ratio_high`` are the ends of its 95 % confidence interval. For an undecided configuration,
+        ``repeats_needed`` repeats in ``runs_needed`` runs per side are likely to decide it.
         """
         import pandas as pd
 
-        lines = [(*one.axes, one.verdict, one.a_ms, one.b_ms, one.repeats_needed) for one in self.points]
-        frame = pd.DataFrame(lines, columns=[*AXES, "verdict", "a_ms", "b_ms", "repeats_needed"])
-        return frame.astype({"a_ms": "float64", "b_ms": "float64", "repeats_needed": "Int64"})
+        lines = [(*one.axes, one.verdict, *one.line) for one in self.points]
+        frame = pd.DataFrame(lines, columns=[*AXES, "verdict", *RESULTS])
+        counts = [name for name in AXES if name in COUNTS]
+        for name in counts:
+            frame[name] = pd.to_numeric(frame[name].replace("", None))
+        counts += ["repeats_needed", "runs_needed"]
+        return frame.astype(dict.fromkeys(RESULTS, "float64") | dict.fromkeys(counts, "Int64"))
 
     def count(self, verdict: str) -> int:
         return sum(point.verdict == verdict for point in self.points)

@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from bfsbench.reports.comparison.evidence import CONFIDENCE, FALSE_RATE, MOST_RUNS, LogRatio
+from bfsbench.reports.comparison.evidence import CONFIDENCE, FALSE_RATE, MOST_RUNS
 from bfsbench.reports.comparison.points import (
     FASTER,
     GAINED,
     LOST,
     MACHINE,
+    RESULTS,
     SEARCHED,
     SLOWER,
     UNDECIDED,
@@ -50,6 +51,10 @@ class CounterComparison:
     """One row for each counter in COMPARED of each kernel and configuration that both files have. The columns
     are AXES, ``kernel``, ``counter``, ``a``, ``b`` and ``verdict``. Columns ``a`` and ``b`` have the counter
     in each file, summed over levels and source lines."""
+    only_a: list[tuple[str, ...]]
+    """The kernels that only file ``a`` has, each as its values of the columns AXES and ``kernel``."""
+    only_b: list[tuple[str, ...]]
+    """The kernels that only file ``b`` has."""
 
     @property
     def is_worse(self) -> bool:
@@ -79,7 +84,8 @@ def compare_counters(a: Path, b: Path, threshold: float) -> CounterComparison:
     frame["verdict"] = SAME
     frame.loc[frame["b"] > frame["a"] * (1 + threshold), "verdict"] = MORE
     frame.loc[frame["b"] < frame["a"] * (1 - threshold), "verdict"] = LESS
-    return CounterComparison(a, b, threshold, frame)
+    only_a, only_b = ([*of.index.difference(common)] for of in totals)
+    return CounterComparison(a, b, threshold, frame, only_a, only_b)
 
 
 def counters_table(found: CounterComparison) -> Table:
@@ -89,10 +95,19 @@ def counters_table(found: CounterComparison) -> Table:
         f"A: {found.a}. B: {found.b}.",
         f"{len(found.frame)} counters of kernels in both: {counts.get(MORE, 0)} more, {counts.get(LESS, 0)} "
         f"less, {counts.get(SAME, 0)} the same within {100 * found.threshold:g} %.",
+        *_only_one_side("A", found.only_a),
+        *_only_one_side("B", found.only_b),
     )
     changed = found.frame[found.frame["verdict"] != SAME]
     shown = changed[["graph", "variant", "block", "knobs", "kernel", "counter", "a", "b", "verdict"]]
     return Table.of("counters", "B against A", found.frame, notes, (Table.of("", "", shown),))
+
+
+def _only_one_side(name: str, kernels: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Yields a line with the searches and kernels that only the file ``name`` has."""
+    if kernels:
+        called = dict.fromkeys(f"{of[_VARIANT]} ({of[-1]}) on {of[_GRAPH]}" for of in kernels)
+        yield f"Only in {name}: {plural(len(kernels), 'kernel')}: {', '.join(called)}."
 
 
 _MOST_SHOWN = 20
@@ -234,17 +249,9 @@ def _advice(found: Comparison) -> Iterator[str]:
 def points(found: Comparison) -> Table:
     """Returns a table with one line for each configuration that both sides measured. Lines are sorted by
     verdict. Among lines with equal verdicts, the largest change comes first."""
-    columns = (
-        *("verdict", *AXES, "a_ms", "b_ms", "ratio", "ratio_low", "ratio_high"),
-        *("repeats_needed", "runs_needed"),
-    )
-    rows: list[tuple[Cell, ...]] = []
-    for point in sorted(found.points, key=_order):
-        ratio = point.ratio or LogRatio(math.nan, math.nan, math.nan)
-        ratios = (ratio.middle, ratio.low, ratio.high)
-        factors = [math.exp(log) if math.isfinite(log) else None for log in ratios]
-        needed = (point.repeats_needed, point.runs_needed)
-        rows.append((point.verdict, *point.axes, point.a_ms, point.b_ms, *factors, *needed))
+    columns = ("verdict", *AXES, *RESULTS)
+    ordered = sorted(found.points, key=_order)
+    rows: list[tuple[Cell, ...]] = [(point.verdict, *point.axes, *point.line) for point in ordered]
     changed = [verdict for verdict in (SLOWER, LOST, FASTER, GAINED) if found.count(verdict)]
     notes = (
         f"ms: the fastest repeat of either side; ratio: B's repeats to A's, in the middle and as an interval "
