@@ -560,8 +560,9 @@ def tune_search(
     """Find the fastest grid, block and knobs of each variant on each graph, like ``bfsbench tune``. ::
 
         rows = bfsbench.tune_search("soc-Epinions1", "virtual_warp", method="axes", minutes=5, sources=3)
-        times = rows[rows.status == "ok"].groupby(["graph", "variant", "grid", "block", "knobs"]).search_ms
-        times.median().sort_values()
+        setting = ["graph", "variant", "grid", "block", "knobs"]
+        times = rows[rows.status == "ok"].groupby(setting, dropna=False).search_ms.median()
+        times.sort_values().groupby(["graph", "variant"]).head(1)  # the best setting and its time
 
     The parameters that :func:`sweep` has, too, mean the same here, with these exceptions. Without ``grid``,
     ``block`` or values of a knob, values to try are chosen. ``seed`` chooses configurations, too. ``method``

@@ -1,7 +1,9 @@
 """The public functions: graphs and searches in memory, sweeps, reports, comparisons and checks."""
 
+import inspect
 import json
 import math
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -94,6 +96,69 @@ def test_searches_take_what_stands_for_a_graph(tmp_path: Path) -> None:
         bfsbench.search([1, 2], "cpu_queue")
     with pytest.raises(UsageError, match="has weights that were not read"):
         bfsbench.all_pairs(3 * matrix, "cpu_floyd_warshall")
+
+
+def test_weights_that_the_caller_names_are_read() -> None:
+    table = pd.DataFrame({"from": [0, 1], "to": [1, 2], "km": [3, 4], "cost": [9, 9]})
+    links = networkx.from_pandas_edgelist(table, "from", "to", ["km", "cost"], networkx.DiGraph)
+    named = bfsbench.Graph.from_pandas(table, weight="km"), bfsbench.Graph.from_networkx(links, weight="km")
+    for graph in named:
+        assert bfsbench.all_pairs(graph, "cpu_floyd_warshall").distances[0].tolist() == [0, 3, 7]
+    with pytest.raises(UsageError, match="no edge of the NetworkX graph has the attribute 'hours'"):
+        bfsbench.Graph.from_networkx(links, weight="hours")
+
+
+def test_advice_about_weights_can_be_followed(tmp_path: Path) -> None:
+    matrix = scipy.sparse.csr_array(([3, 4], ([0, 1], [1, 2])), shape=(3, 3))
+    for call in (bfsbench.all_pairs, bfsbench.sweep):
+        with pytest.raises(UsageError, match="weights that were not read: give weights='read'"):
+            call(matrix, "cpu_floyd_warshall")
+    read = bfsbench.all_pairs(matrix, "cpu_floyd_warshall", weights="read")
+    assert read.distances[0].tolist() == [0, 3, 7]
+    ignored = bfsbench.all_pairs(matrix, "cpu_floyd_warshall", weights="ignore")
+    assert ignored.distances[0].tolist() == [0, 1, 2]
+    (tmp_path / "g.txt").write_text("0 1 3\n1 2 4\n")
+    for given, options in (
+        (f"{tmp_path / 'g.txt'}:weights=read", {}),
+        (tmp_path / "g.txt", {"weights": "read"}),
+    ):
+        found = bfsbench.all_pairs(given, "cpu_floyd_warshall", **options)
+        assert found.distances[0].tolist() == [0, 3, 7]
+    with pytest.raises(UsageError, match="give it to the function that makes the Graph"):
+        bfsbench.all_pairs(bfsbench.Graph.from_scipy(matrix), "cpu_floyd_warshall", weights="read")
+    with pytest.raises(UsageError, match="variant push is of family bfs, not apsp"):
+        bfsbench.all_pairs(matrix, "push")
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "says"),
+    [
+        ("sweep", {}, "sweep: missing a required argument: 'graphs'"),
+        ("compare", {"a": "x.csv", "tresh": 3}, "unknown argument 'tresh': did you mean threshold"),
+        ("sweep", {"graphs": "pmpp", "variant": "push"}, r"did you mean variants\?$"),
+        ("tune_search", {"graphs": "pmpp", "variants": "push", "order": 3}, r"'order': see 'help"),
+        ("load", {}, "load: missing a required argument: 'text'"),
+    ],
+)
+def test_wrong_calls_are_errors_of_this_package(function: str, arguments: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        getattr(bfsbench, function)(**arguments)
+
+
+def test_errors_that_docstrings_name_can_be_caught_by_name() -> None:
+    texts = [inspect.getdoc(getattr(bfsbench, name)) or "" for name in bfsbench.__all__]
+    texts += [inspect.getdoc(method) or "" for method in vars(bfsbench.Graph).values()]
+    named = {name for text in texts for name in re.findall(r"\b\w+Error\b", text)}
+    assert {"InputError", "ToolchainError", "WrongLevelsError"} <= named
+    for name in named:
+        assert issubclass(getattr(bfsbench, name), bfsbench.BfsbenchError)
+
+
+def test_results_have_a_short_text() -> None:
+    found = bfsbench.search("pmpp", "cpu_queue", parents=True)
+    time = f"{min(found.search_ms):.4g} ms"
+    assert repr(found) == f"<SearchResult of cpu_queue on pmpp-example:directed: {time}, reached 9, depth 3>"
+    assert "ms, emulated, reached 9" in repr(bfsbench.search("pmpp", "push", backend="cpu"))
 
 
 class Name:
@@ -400,9 +465,32 @@ def test_a_report_writes_what_the_name_means(name: str, rows: Path, tmp_path: Pa
     assert (tmp_path / name).read_text(encoding="utf-8").lstrip().startswith(beginning)
 
 
+def test_a_report_sizes_pictures_and_lists_them(rows: Path, tmp_path: Path) -> None:
+    found = bfsbench.report(rows, out=tmp_path / "p.svg", width="3.3in", no_title=True)
+    assert found.files == [tmp_path / "p.svg"]
+    assert f'width="{3.3 * 72:g}pt"' in found.files[0].read_text()
+    several = bfsbench.report(rows, plots=["bars", "spread"], out=tmp_path / "q.png").files
+    assert len(several) > 1 and all(path.is_file() for path in several)
+    assert bfsbench.report(rows, out=tmp_path / "t.md").files == [tmp_path / "t.md"]
+    assert bfsbench.report(rows).files == []
+
+
+def test_a_report_warns_as_the_command_does(tmp_path: Path) -> None:
+    path = write(tmp_path / "r.csv", [row(commit="a" * 12), row(block=512, commit="b" * 12)])
+    told = invoke("report", path, "--table", "best").stderr
+    with pytest.warns(UserWarning, match="rows come from different commits") as caught:
+        bfsbench.report(path)
+    assert [f"bfsbench: warning: {one.message}" for one in caught] == told.splitlines()
+    assert {one.filename for one in caught} == {__file__}
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
+        ({"width": "3in"}, r"width goes with out, the name of a picture \(.png"),
+        ({"plots": "bars", "out": "x.html"}, "plots goes with out"),
+        ({"width": "3", "out": "x.png"}, "3 is not a length from 1in to 100in"),
+        ({"witdh": "3in"}, "unknown argument 'witdh': did you mean width"),
         ({"tables": "bets"}, "unknown table 'bets': there are datasets, ranking"),
         ({"out": "x.docx"}, r"means no format: it has to end in one of .html, .txt"),
         ({"variants": ["luo"]}, "no rows of variant 'luo'"),
@@ -422,11 +510,18 @@ def test_files_and_rows_are_compared(rows: Path, tmp_path: Path) -> None:
     found = bfsbench.compare(old, new)
     assert found.is_worse and told.exit_code == 1
     points = found.frame()
-    assert dict(zip(points["block"], points["verdict"], strict=True)) == {"256": "slower", "64": "same"}
+    assert dict(zip(points["block"], points["verdict"], strict=True)) == {256: "slower", 64: "same"}
+    assert points["ratio"].tolist() == pytest.approx([4.49, 1], rel=0.01)
+    assert (points["ratio_low"] <= points["ratio"]).all() and (points["ratio"] <= points["ratio_high"]).all()
+    merged = points.merge(bfsbench.read_results(new), on=["graph", "source", "variant", "block", "knobs"])
+    assert merged["search_ms"].tolist() == merged["b_ms"].tolist() == [9.0, 2.0]
     assert points["b_ms"].tolist() == [9.0, 2.0]
     again = bfsbench.compare(bfsbench.read_results(old), bfsbench.read_results(new)).frame()
     assert again.equals(points)
     assert repr(found) == f"<Comparison of {old} and {new}: 1 slower, 1 same; frame() lists them>"
+    more = write(tmp_path / "more.csv", [{**row(), **samples}, row(backend="cpu", driver="9")])
+    left_out = r"1 slower \(1 emulated row left out\); frame\(\)"
+    assert re.search(left_out, repr(bfsbench.compare(more, new)))
     with pytest.raises(UsageError, match="side B must be rows or the name of a file, not 5"):
         bfsbench.compare(old, 5)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="no point is both in"):

@@ -71,7 +71,7 @@ def test_graphs_without_names_are_told_apart_by_their_checksums() -> None:
 
 def test_written_rows_are_read_back_for_reports(tmp_path: Path) -> None:
     rows = bfsbench.sweep(LATTICE, ["cpu_queue", "push"], backend="cpu", repeats=2)
-    chosen = rows[rows.variant == "cpu_queue"].assign(remark="mine")
+    chosen = rows[rows.variant == "cpu_queue"]
     bfsbench.write_results(chosen, tmp_path / "r.csv")
     read = bfsbench.read_results(tmp_path / "r.csv")
     known = [name for name in rows if name in read]
@@ -80,8 +80,21 @@ def test_written_rows_are_read_back_for_reports(tmp_path: Path) -> None:
     )
     (mine,), (best,) = (bfsbench.report(one, tables="best")["best"].values for one in (chosen, read))
     assert [str(cell) for cell in mine] == [str(cell) for cell in best]
+    bfsbench.write_results(read, tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "r.csv").read_bytes()
+    with pytest.raises(UsageError, match="cannot have the columns remark: drop them first"):
+        bfsbench.write_results(rows.assign(remark="mine"), tmp_path / "s.csv")
     with pytest.raises(UsageError, match="need the columns graph,"):
         bfsbench.write_results(rows.drop(columns="graph").drop(columns="source"), tmp_path / "s.csv")
+
+
+@pytest.mark.parametrize("index", [True, False])
+def test_files_of_to_csv_are_named_with_a_hint(index: bool, tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    bfsbench.sweep(LATTICE, "cpu_queue", repeats=2).to_csv(path, index=index)
+    for read in (bfsbench.read_results, lambda path: bfsbench.compare(path, path)):
+        with pytest.raises(bfsbench.InputError, match=r"r\.csv.*bfsbench\.write_results writes result files"):
+            read(path)
 
 
 def test_all_pairs_without_a_gpu_run_on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:

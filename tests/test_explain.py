@@ -227,6 +227,13 @@ def test_compare_takes_counters(counters: Path, tmp_path: Path) -> None:
     more = bfsbench("compare", counters, worse, check=1)
     assert "1 more, 0 less, 4 the same" in more.stdout
     bfsbench("compare", worse, counters)
+    two = written(tmp_path / "two.counters.csv", [*rows, *({**row, "kernel": "other"} for row in rows)])
+    for options, code in (((), 0), (("--fail-on", "missing"), 1)):
+        fewer = bfsbench("compare", two, counters, *options, check=code)
+        assert re.search(r"Only in A: 1 kernel: \w+ \(other\) on", fewer.stdout)
+    bfsbench("compare", counters, two, "--fail-on", "missing")
+    refused = bfsbench("compare", counters, two, "--variant", "push", check=2)
+    assert refused.stderr == "bfsbench: --variant does not go with files of counters\n"
     for pair in ((counters, "none.csv"), ("none.csv", counters), (counters, "none.counters.csv")):
         missing = next(name for name in pair if name is not counters)
         refused = bfsbench("compare", *pair, check=2)

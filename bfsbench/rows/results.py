@@ -232,7 +232,7 @@ def _header(lines: Iterator[list[str]], name: str, columns: Sequence[str], kind:
     if not header or _is_header(header, columns):
         return header
     if "" in header:
-        raise InputError(f"{name} has a column without a name{_HINT}")
+        raise InputError(f"{name} has a column without a name{NOT_BY_TO_CSV}")
     if "file" in header:
         raise InputError(f"{name} has the column file, which read_results adds: drop it before writing rows")
     strange = [column for column in header if column not in {*columns, *appended_columns(tuple(columns))}]
@@ -344,12 +344,15 @@ def typed(rows: pd.DataFrame) -> pd.DataFrame:
             try:
                 lists.append(_samples(text))
             except ValueError as error:
-                raise InputError(f"{file}: a sample in {name} is not a number{_HINT}: {error}") from error
+                raise InputError(
+                    f"{file}: a sample in {name} is not a number{NOT_BY_TO_CSV}: {error}"
+                ) from error
         made[name] = pd.Series(lists, rows.index, dtype=object)
     return rows.assign(**made)
 
 
-_HINT = " (bfsbench.write_results writes result files, DataFrame.to_csv does not)"
+NOT_BY_TO_CSV = " (bfsbench.write_results writes result files, DataFrame.to_csv does not)"
+"""The end of messages about files that ``DataFrame.to_csv`` may have written."""
 
 
 def _samples(text: str) -> list[float]:

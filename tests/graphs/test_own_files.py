@@ -128,7 +128,9 @@ def test_weights_that_cannot_be_read(tmp_path: Path, name: str, text: str, says:
 
 def test_weights_are_never_taken_as_1_in_silence(tmp_path: Path) -> None:
     path = put(tmp_path / "g.csv", "0,1,4\n1,2,1\n0,2,9\n")
-    with pytest.raises(UsageError, match=r"g\.csv:directed has weights that were not read: add ':weights=read'"):
+    with pytest.raises(
+        UsageError, match=r"g\.csv:directed has weights that were not read: add ':weights=read'"
+    ):
         weight_matrix(load(str(path)))
     assert weight_matrix(load(f"{path}:weights=read"))[0].tolist() == [0, 4, 9]
     assert weight_matrix(load(f"{path}:weights=ignore"))[0].tolist() == [0, 1, 1]

@@ -42,7 +42,7 @@ from bfsbench.reports.comparison.evidence import (
 )
 from bfsbench.rows.columns import AXES, COUNTS, NUMERIC
 from bfsbench.rows.point import knob_values
-from bfsbench.rows.results import axes_of, parse_rows, read_rows, result_files
+from bfsbench.rows.results import NOT_BY_TO_CSV, axes_of, parse_rows, read_rows, result_files
 from bfsbench.support.errors import InputError, UsageError, plural
 from bfsbench.variants import all_variants
 
@@ -507,7 +507,8 @@ def _sample(side: Side, row: Row, text: str) -> float:
         if 0 < float(text) < math.inf:
             return float(text)
     point = " ".join(filter(None, axes_of(row)))
-    raise InputError(f"{side.name}: '{text}' is no time in ms, in the samples of {point}")
+    hint = NOT_BY_TO_CSV if text.startswith("[") else ""
+    raise InputError(f"{side.name}: '{text}' is no time in ms, in the samples of {point}{hint}")
 
 
 def _method(row: Row) -> dict[str, str]:
