@@ -244,17 +244,12 @@ class Compared:
     """The number of runs over which ``repeats_needed`` are spread, including the runs taken so far."""
 
     @property
-    def factors(self) -> tuple[float | None, ...]:
-        """The ratio of B's times to A's times, and the low and the high end of its confidence interval. A
-        number is None if it is unknown."""
+    def line(self) -> tuple[str | float | None, ...]:
+        """The values of the columns RESULTS. A value is None if it is unknown."""
         ratio = self.ratio or LogRatio(math.nan, math.nan, math.nan)
         logs = (ratio.middle, ratio.low, ratio.high)
-        return tuple(math.exp(log) if math.isfinite(log) else None for log in logs)
-
-    @property
-    def line(self) -> tuple[str | float | None, ...]:
-        """The values of the columns RESULTS."""
-        return (self.a_ms, self.b_ms, *self.factors, self.repeats_needed, self.runs_needed)
+        factors = (math.exp(log) if math.isfinite(log) else None for log in logs)
+        return (self.a_ms, self.b_ms, *factors, self.repeats_needed, self.runs_needed)
 
 
 RESULTS = ("a_ms", "b_ms", "ratio", "ratio_low", "ratio_high", "repeats_needed", "runs_needed")
