@@ -511,6 +511,7 @@ def _finding(values: Sequence[str], line: Callable[[int], Line | None], allocati
         who = f"thread {fields[6]} of block {fields[5]}"
         return Actor(did, block, thread, who, place(line, fields[7], fields[8], fields[0]))
 
+    first = actor(values[2:11])
     allocated = place(line, file, number, site)
     pointer = allocations.pointer(allocated, int(site)) if allocated else ""
     array = name or (f"{pointer} {allocated}" if allocated else "")
@@ -526,12 +527,30 @@ def _finding(values: Sequence[str], line: Callable[[int], Line | None], allocati
     elif is_loop:
         where = "a loop without memory accesses"
     elif space == "array":
-        where = f"index {offset} of an array of type {what}"
+        variable = _array_on(first.line)
+        named = f"the array '{variable}'" if variable else "an array"
+        where = f"index {offset} of {named} of type {what}"
     elif space == "no buffer":
         null = "a null pointer" if offset < _PAGE else "is it a pointer of the host?"
         where = f"address {offset:#x}, which is in no buffer of the device ({null})"
     other = actor(values[11:20]) if int(values[11]) else None
-    return Finding(fault, kernel, where, actor(values[2:11]), other, times, array, space == "shared memory")
+    return Finding(fault, kernel, where, first, other, times, array, space == "shared memory")
+
+
+_SUBSCRIPTED = re.compile(r"\b([A-Za-z_]\w*)\s*\[")
+_DECLARED = r"(?<=[\w>])(?<!\breturn)(?<!\belse)\s+(?:\w+\s*(?:\[[^\]]*\]\s*)+,\s*)*{}\s*\["
+"""A declaration of an array by its name, after a type and perhaps after other arrays."""
+
+
+def _array_on(line: Line | None) -> str:
+    """Returns the name of the array that ``line`` accesses, if the line accesses only one array that its file
+    declares with its number of elements. Otherwise returns an empty text."""
+    if line is None:
+        return ""
+    code = "\n".join(text.partition("//")[0] for text in _lines_of(line.file))
+    names = dict.fromkeys(_SUBSCRIPTED.findall(line.text().partition("//")[0]))
+    found = [name for name in names if re.search(_DECLARED.format(name), code)]
+    return found[0] if len(found) == 1 else ""
 
 
 _ALLOCATED = re.compile(

@@ -366,12 +366,13 @@ def test_faults_name_their_arrays() -> None:
             runs.add(run(program, [], seed, quiet=True, stop=False))
     found = {(one.fault, one.where): of for one, of in runs.findings.values() if isinstance(one, Finding)}
     assert found == {
-        ("race", "element 3 of 'x' (16 elements of 4 bytes, allocated at arrays.cu:20)"): 2,
-        ("race", "element 1 of 'y' (8 elements of 4 bytes, allocated at arrays.cu:21)"): 2,
+        ("race", "element 3 of 'x' (16 elements of 4 bytes, allocated at arrays.cu:21)"): 2,
+        ("race", "element 1 of 'y' (8 elements of 4 bytes, allocated at arrays.cu:22)"): 2,
         ("race", "element 5 of the shared variable 'part' (32 elements of 4 bytes)"): 2,
         ("race", "element 2 of the shared variable 'other' (4 elements of 4 bytes)"): 2,
         ("race", "element 6 of the __device__ variable 'table' (8 elements of 4 bytes)"): 2,
-        ("out of bounds", "element 9 of 'after' (9 elements of 8 bytes, allocated at arrays.cu:22)"): 2,
+        ("out of bounds", "element 9 of 'after' (9 elements of 8 bytes, allocated at arrays.cu:23)"): 2,
+        ("out of bounds", "index 4 of the array 'other' of type 'int [4]'"): 2,
     }
 
 

@@ -11,6 +11,7 @@ __global__ void races(int *x, int *y, double *after) {
     put(&other[2]);
     put(&table[6]);
     if (threadIdx.x == 0) after[9] = 1;  // outside
+    if (threadIdx.x == 1) y[2] = other[3 + threadIdx.x];
 }
 
 int main() {
