@@ -23,6 +23,7 @@ DEVICE = Ceilings(
         "barrier": {0: 1.0},
         "dependent_loads": {16 << 10: 20.0, 8 << 20: 100.0},  # ns
         "random_reads": {0: 100.0},  # G/s
+        "copy": {0: 12_800.0},  # GB/s, which is 400 sectors
         "random_bit_tests": {0: 500.0},
         "random_atomics": {0: float(L2_PARTS)},  # 1 G/s in each part
     },
@@ -58,6 +59,12 @@ def test_a_level_takes_the_largest_of_its_parts_and_the_host_its_own() -> None:
     in_levels = 5.3 + 11.0 + 30.0  # us: latency, throughput, contention
     assert found.search_ms == pytest.approx((22 + in_levels) / 1e3)
     assert found.bound == "contention"
+
+
+def test_sectors_of_whole_lines_move_at_the_rate_of_copies() -> None:
+    line = {"level": 0, "memory": "global", "sectors": 1_000_000, "far_sectors": 1_000_000}
+    stream = counters([line | {"streamed_sectors": 800_000}], [{"level": 0, "launch": 0}], waits=0)
+    assert predict(stream, DEVICE).throughput_ms == pytest.approx((200_000 / 100 + 800_000 / 400) / 1e6)
 
 
 def test_bank_conflicts_take_the_cycles_of_the_multiprocessors_that_have_a_block() -> None:

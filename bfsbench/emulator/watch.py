@@ -368,10 +368,14 @@ class Count:
     execution. A collision of atomics counts as one more sector, unless nvcc would combine the lanes'
     updates."""
     distinct_sectors: int
-    """The number of different sectors (32 bytes of global memory) that all executions together access."""
+    """The number of sectors (32 bytes of global memory) that no earlier instruction of the phase has
+    accessed. The sum over all instructions is the number of different sectors that the phase accesses."""
     far_sectors: int
     """The number of accessed sectors that the warp has not loaded recently. The emulator remembers up to 512
     recent sectors of each warp."""
+    streamed_sectors: int
+    """The number of sectors in ``far_sectors`` that belong to coalesced executions. An execution is coalesced
+    if its sectors are neighbours and have 128 bytes or more, the size of a cache line."""
     passes: int
     """The number of passes through shared memory: one per execution, and one more for each bank conflict."""
     conflicts: int

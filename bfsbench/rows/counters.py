@@ -25,7 +25,7 @@ KEY = ("level", "kernel", "file", "line", "kind", "memory")
 """The key columns of a row of counters."""
 SUMS = (
     *("executions", "lanes", "bytes", "polls", "sectors", "distinct_sectors"),
-    *("far_sectors", "passes", "conflicts", "collisions"),
+    *("far_sectors", "streamed_sectors", "passes", "conflicts", "collisions"),
 )
 LARGEST = ("most_collisions", "hottest")
 COUNTERS = (*SUMS, *LARGEST)

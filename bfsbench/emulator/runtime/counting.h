@@ -43,8 +43,11 @@ struct Count {
     // once for each execution of the instruction by a warp. Each collision of atomics adds 1, unless the
     // compiler can combine the operands of a warp's lanes before the atomic.
     uint64_t sectors;
-    uint64_t distinct_sectors;  // sectors of global memory, each counted once per phase
+    // Number of sectors of global memory that the instruction has accessed as the first instruction in this
+    // phase. The sum over all instructions is the number of different sectors that the phase has accessed.
+    uint64_t distinct_sectors;
     uint64_t far_sectors;       // sectors that the warp has not loaded recently
+    uint64_t streamed_sectors;  // those of far_sectors that lie in a run of at least kLine neighbouring sectors
     // Number of passes over the banks of shared memory that the instruction's accesses have needed. In one
     // pass, each bank serves one word.
     uint64_t passes;
@@ -193,6 +196,7 @@ class Counting {
         };
         std::vector<uint32_t> sectors;
         std::vector<Word> words;
+        std::vector<uint32_t>* of_phase = nullptr;  // the region's vector in phase_of_
     };
     struct Site {
         uint32_t epoch = 0;
@@ -254,6 +258,7 @@ class Counting {
     // memory that the warp has not accessed recently.
     bool count_lanes(const Execution& execution, Site& site, Count& count);
     static constexpr size_t kSector = 32;
+    static constexpr unsigned kLine = 128 / kSector;  // sectors of a cache line
     static constexpr unsigned kMostSectors = kWarpSize * (4095 / kSector + 2);
     static unsigned list_sectors(const Execution& execution, size_t most, uint32_t* sectors);
     bool count_sectors(const Execution& execution, Site& site, Count& count);
@@ -272,6 +277,8 @@ class Counting {
     std::map<const char*, size_t> modules_;
     std::unordered_map<const void*, Site> sites_;
     std::vector<Site*> site_of_op_;
+    // By the beginning of a region of global memory: for each sector, the last phase that accessed the sector.
+    std::unordered_map<const char*, std::vector<uint32_t>> phase_of_;
     std::vector<Count> counts_;
     std::vector<PhaseCount> phases_;
     FewNumbers seen_;

@@ -48,7 +48,7 @@ void write_counts(FILE* file, const Machine& machine, Place place) {
     }
     for (const Count& c : machine.counting->counts()) {
         fprintf(file, "count\t%" PRIu64 "\t%u\t%d\t%d\t%d", place(c.site), c.launch, c.phase, static_cast<int>(c.kind), static_cast<int>(c.memory));
-        for (uint64_t number : {c.executions, c.lanes, c.bytes, c.polls, c.sectors, c.distinct_sectors, c.far_sectors, c.passes,
+        for (uint64_t number : {c.executions, c.lanes, c.bytes, c.polls, c.sectors, c.distinct_sectors, c.far_sectors, c.streamed_sectors, c.passes,
                                 c.conflicts, c.collisions, c.most_collisions, c.hottest}) {
             fprintf(file, "\t%" PRIu64, number);
         }

@@ -71,8 +71,10 @@ Counting::Site& Counting::find_site(unsigned op) {
                                                          uint32_t* listed, uint64_t& far) {
     uint32_t execution = ++execution_, before_epoch = before_epoch_;
     uint32_t *touched = site.touched->sectors.data(), *recent = warp.recent.data();
+    uint32_t* of_phase = site.touched->of_phase->data();
     auto first = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(site.place.begin) / kSector);
     unsigned different = 0;
+    uint32_t lowest = ~0u, highest = 0;
     uint64_t distinct = 0, new_ones = 0;
     for (unsigned i = 0; i < number; ++i) {
         uint32_t sector = sectors[i];
@@ -80,13 +82,15 @@ Counting::Site& Counting::find_site(unsigned op) {
         if (last == execution) continue;
         touched[sector] = execution;
         listed[different++] = place + sector;
-        distinct += last <= before_epoch;
+        lowest = std::min(lowest, sector), highest = std::max(highest, sector);
+        if (last <= before_epoch && of_phase[sector] != epoch_) of_phase[sector] = epoch_, ++distinct;
         new_ones += !WarpRun::had_lately(recent, sector, first + sector);
     }
     far += new_ones;
     count.sectors += different;
     count.distinct_sectors += distinct;
     count.far_sectors += far;
+    if (different >= kLine && highest - lowest + 1 == different) count.streamed_sectors += far;
     return different;
 }
 
@@ -250,6 +254,7 @@ bool Counting::count_lanes(const Execution& execution, Site& site, Count& count)
     if (site.region != place.begin) {
         site.region = place.begin;
         site.touched = &site.regions[place.begin];
+        site.touched->of_phase = &phase_of_[place.begin];
     }
     if (!op.plain && place.memory == Memory::global) fetch_words(execution, site);
     if (op.plain && !site.waits) {
@@ -294,7 +299,11 @@ unsigned Counting::list_sectors(const Execution& execution, size_t most, uint32_
 bool Counting::count_sectors(const Execution& execution, Site& site, Count& count) {
     Lockstep& lockstep = *execution.block.lockstep;
     auto& touched = site.touched->sectors;
-    if (size_t needed = site.place.bytes / kSector + 2; touched.size() != needed) touched.resize(needed);
+    if (size_t needed = site.place.bytes / kSector + 2; touched.size() != needed) {
+        touched.resize(needed);
+        auto& of_phase = *site.touched->of_phase;
+        if (of_phase.size() < needed) of_phase.resize(needed);
+    }
     uint32_t sectors[kMostSectors];
     unsigned number = list_sectors(execution, touched.size() - 1, sectors);
     WarpRun& warp = lockstep.warp(execution.warp);

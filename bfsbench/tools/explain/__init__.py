@@ -16,7 +16,8 @@ their results, plus the time that the kernels need. For each level, the kernels'
   accesses to shared memory and barriers take as long as a dependent load from L1. A level of resident blocks
   ends with a barrier between them.
 - throughput: The time that memory needs for all sectors. Sectors that warps have not loaded recently move at
-  the rate of random reads in the memory that the kernel touches. Other sectors move at the rate of reads in
+  one of two rates in the memory that the kernel touches: sectors of coalesced accesses at the rate of copies,
+  all others at the rate of random reads. Sectors that a warp has loaded recently move at the rate of reads in
   L1. Atomic operations have the rate of random atomic operations.
 - contention: The time of the atomic operations on the busiest word, one after the other, in one part of the
   L2 cache.
@@ -258,7 +259,10 @@ def _throughput_us(lines: pd.DataFrame, ceilings: Ceilings) -> pd.Series[float]:
     most = on_global.groupby(_LEVEL)["distinct_sectors"].sum().max()
     touched = int(most) * SECTOR if len(on_global) else 0
     atomic = on_global["kind"] == "atomic"
-    far = on_global["far_sectors"].where(~atomic, 0) / ceilings.at("random_reads", touched)
+    streamed = on_global["streamed_sectors"].where(~atomic, 0)
+    scattered = on_global["far_sectors"].where(~atomic, 0) - streamed
+    far = streamed / (ceilings.at("copy", touched) / SECTOR)
+    far = far + scattered / ceilings.at("random_reads", touched)
     near = (on_global["sectors"] - on_global["far_sectors"]).where(~atomic, 0)
     near = near / ceilings.at("random_bit_tests", _READS_IN_L1)
     atomics = on_global["sectors"].where(atomic, 0) / ceilings.at("random_atomics", touched)

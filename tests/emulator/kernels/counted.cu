@@ -9,6 +9,13 @@ extern "C" __global__ void coalesced(const int *x, int *y) {
     y[i] = a + b + c + d + e.x + e.y + e.z + e.w;  // stored
 }
 
+extern "C" __global__ void lines(const int *x, int *y) {
+    int i = threadIdx.x;
+    y[i] = x[i];               // a whole line
+    y[i] += x[i + 1];          // again
+    y[i] += x[512 + 16 * i];   // every other sector
+}
+
 // One load, from one of two buffers; in the fourth round odd lanes take the one and even lanes the other.
 extern "C" __global__ void from_either(const int *x, const int *y, int *z) {
     int i = threadIdx.x, sum = 0;
