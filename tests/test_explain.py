@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -179,11 +180,16 @@ def test_searches_are_the_headings_of_numbers_side_by_side() -> None:
     assert [*grids["totals"]["rows"][0]][1:] == [f"frontier_numbers, block 256, grid {n}" for n in (4, 8)]
 
 
+def page_data(page: Path) -> dict[str, Any]:
+    """Returns the data in a page of ``explain``."""
+    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page.read_text())
+    return json.loads(text)  # type: ignore[no-any-return]
+
+
 def test_a_page_of_two_searches(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     bfsbench("explain", "push", "pull", *GRAPH, "--html", page)
-    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page.read_text())
-    data = json.loads(text)
+    data = page_data(page)
     assert data["what"].endswith(", source 3")
     push, pull = data["searches"]
     assert re.fullmatch(
@@ -191,6 +197,11 @@ def test_a_page_of_two_searches(tmp_path: Path) -> None:
     )
     assert [of["title"] for of in (push, pull)] == ["frontier_numbers, block 256", "pull, block 256"]
     assert data["levels"] == list(range(len(data["levels"])))
+    assert {"latency ms", "contention ms", "banks ms"} <= {*data["prediction"]["columns"]}
+    assert [row[0] for row in data["prediction"]["rows"]] == [of["title"] for of in (push, pull)]
+    assert any(note.startswith("How far to trust it") for note in data["prediction"]["notes"])
+    assert all(of["levelColumns"][-1] == "predicted us" for of in (push, pull))
+    assert all(of["advice"]["all"][0].startswith("bound by ") for of in (push, pull))
     kernel = {file["name"]: dict(file["lines"]) for file in pull["files"]}["pull.cu"]
     (line,) = (number for number, source in kernel.items() if "levels[v] == UNREACHED" in source)
     executions, lanes, sectors, conflicts, collisions, _ = pull["costs"]["0"]["pull.cu"][str(line)]
@@ -370,6 +381,60 @@ def test_a_program_is_explained_by_launch(tmp_path: Path) -> None:
     assert "no such launch" in bfsbench("explain", path, "--level", "2", check=2).stderr
 
 
+THREE_READS = """
+#include <cstdio>
+__global__ void sum(const int *x, int *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    y[i] = x[i];
+    y[i] += x[i];
+    y[i] += x[i];
+}
+int main() {
+    int *x, *y;
+    cudaMalloc(&x, 1024 * sizeof(int));
+    cudaMalloc(&y, 1024 * sizeof(int));
+    cudaMemset(x, 0, 1024 * sizeof(int));
+    sum<<<2, 512>>>(x, y);
+    cudaDeviceSynchronize();
+    printf("a line of the program\\n");
+    cudaFree(x);
+    cudaFree(y);
+}
+"""
+
+
+def json_of(*words: str | Path) -> dict[str, Any]:
+    """Runs a command in a process. Returns the JSON that it prints. The program's own output is on stderr."""
+    command = [sys.executable, "-m", "bfsbench", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "a line of the program" in done.stderr
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
+
+
+def test_a_programs_costs_are_json_beside_its_own_output(tmp_path: Path) -> None:
+    path = tmp_path / "three.cu"
+    path.write_text(THREE_READS)
+    found = json_of("explain", path, "--format", "json")
+    (launch,) = found["levels"]["rows"]
+    assert (launch["grid"], launch["block"]) == (2, 512)
+    assert launch["distinct_kib"] == 8, "two arrays of 4 KiB, one of them read on three lines"
+    lines = found["lines"]["rows"]
+    assert sum(row["sectors"] for row in lines) == launch["sectors"]
+    assert {row["line"] for row in lines} == {5, 6, 7} and {row["launch"] for row in lines} == {0}
+    assert json_of("check", path, "--json", "--seeds", "1")["exit_codes"] == [0]
+
+
+def test_too_few_blocks_are_named(tmp_path: Path) -> None:
+    path, page = tmp_path / "few.cu", tmp_path / "page.html"
+    path.write_text(re.sub("int i = .*;", "int i = 0; for (; i < 500; ++i)", THREE_READS))
+    shown = bfsbench("explain", path, "--html", page).stdout
+    advice = "In launch 0, only 2 of 132 multiprocessors have a block: launch more blocks."
+    (bound,) = (line for line in shown.splitlines() if line.startswith("bound by latency"))
+    assert advice in bound
+    (search,) = page_data(page)["searches"]
+    assert bound in search["advice"]["all"] and bound.partition(": ")[2] in search["advice"]["0"][0]
+
+
 @pytest.mark.parametrize(
     ("command", "option"),
     [
@@ -382,3 +447,4 @@ def test_options_of_searches_are_refused_for_programs(tmp_path: Path, command: s
     (tmp_path / "scale.cu").write_text(PROGRAM)
     refused = bfsbench(command, tmp_path / "scale.cu", *option.split(), check=2)
     assert f"{option.split()[0]} is for searches" in refused.stderr
+    assert ("--format json gives the counters" in refused.stderr) == option.startswith("--out")

@@ -7,7 +7,6 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -204,7 +203,7 @@ def _check_program(program: Program, seeds: int, stop: bool, as_json: bool, beni
     """Check a CUDA program and print the findings. Returns True if there are no findings, or if comments
     declare all of them benign.
     """
-    runs = check_program(*program, seeds, stop=stop)
+    runs = check_program(*program, seeds, stop=stop, apart=as_json)
     undeclared = list(runs.undeclared())
     if as_json:
         found = [
@@ -377,7 +376,7 @@ def lab_command(name: str | None, folder: Path | None, hand_ins: Path | None, st
     "--level",
     type=click.IntRange(0),
     metavar="N",
-    help="List the costs of this level; by default of all levels.",
+    help="List the costs of this level, or of this launch of a program; by default of all.",
 )
 @click.option(
     "--seed",
@@ -398,7 +397,7 @@ def lab_command(name: str | None, folder: Path | None, hand_ins: Path | None, st
     metavar="FILE",
     help="Ceilings from 'bfsbench probe' of the GPU whose times are predicted; by default of an H200.",
 )
-@click.option("--out", type=PATH, help="Write the counters to this file, for 'bfsbench compare'.")
+@click.option("--out", type=PATH, help="Write the counters of searches to this file, for 'bfsbench compare'.")
 @click.option("--html", type=PATH, metavar="FILE", help="Write the listings as a page, side by side.")
 @format_option(
     [name for name in FORMATS if name != "csv"]
@@ -434,16 +433,20 @@ def explain_command(
     predictions for an H200 are wrong by more than a factor of 1.4. A FOLDER holds variants of your own, or
     the kernel of an exercise of 'bfsbench lab', whose graph is used unless --dataset names another.
     PROGRAM.cu and more files are a CUDA program with its own main function, which is run with the words after
-    '--'.
+    '--'. Each launch of a program counts as a level. A program takes no --out, because 'bfsbench compare'
+    compares searches. With --format json, the table 'lines' has the counters of each source line, and the
+    program's own output goes to stderr.
     """
     device = read_ceilings(ceilings or H200_CEILINGS)
     if program := _program(variants, options, arguments):
-        refuse_given("dataset", "source", "grid", "block", "preset", "out")
-        counted, failure = _count_program(program, seed, timeout)
+        refuse_given("dataset", "source", "grid", "block", "preset")
+        refuse_given("out", instead="--format json gives the counters of a program")
+        counted, failure = _count_program(program, seed, timeout, apart=style != "text")
         if counted:
             _explain([counted], device, level, html, style)
         else:
-            click.echo("there is nothing to count: the program has run no kernel that accesses memory")
+            nothing = "there is nothing to count: the program has run no kernel that accesses memory"
+            click.echo(nothing, err=style != "text")
         if failure:
             raise KernelError(failure)
         return
@@ -466,8 +469,9 @@ def _explain(
 ) -> None:
     """Print the costs of searches or of a program for each level and source line, and the predicted times.
     For one search or program, a summary comes first."""
-    from bfsbench.tools.explain import beside, write_page
+    from bfsbench.tools.explain import beside, tables
     from bfsbench.tools.explain.advice import summary
+    from bfsbench.tools.explain.page import write_page
 
     if level is not None and not any((of.lines["level"] == level).any() for of in counted):
         raise UsageError(f"--level {level}: the {counted[0].name} has no such {counted[0].level_name}")
@@ -477,7 +481,7 @@ def _explain(
     begin, further = summary(counted[0], device, level) if alone else ([], [])
     if alone:
         click.echo("\n".join([*begin, ""]))
-    click.echo(rendered(_tables(counted, device, level), style), nl=False)
+    click.echo(rendered(tables(counted, device, level, with_lines=style == "json"), style), nl=False)
     if style == "text":
         _print_listing(partial(beside, counted, level), _UNLIMITED if alone else _BESIDE)
     if further:
@@ -485,19 +489,20 @@ def _explain(
         click.echo("\n".join(["", heading, "=" * len(heading), *further]))
 
 
-def _count_program(program: Program, seed: int, timeout: float) -> tuple[Counted | None, str]:
+def _count_program(program: Program, seed: int, timeout: float, *, apart: bool) -> tuple[Counted | None, str]:
     """Run a CUDA program whose memory accesses are counted. Returns its counters, or None if no kernel has
     accessed memory. Also returns a message that says how the program has failed. The message is empty if the
     program has exit code 0 and no kernel failed. Raises KernelError if the program has not ended after
-    ``timeout`` seconds."""
+    ``timeout`` seconds. If ``apart`` is true, the program's output goes to stderr."""
     from bfsbench.tools.explain import of_program
 
     with (
         built(program.sources, program.options, "counting") as built_program,
         _limited("the program", timeout),
     ):
-        report = run(built_program, program.arguments, seed, quiet=False, stop=False, limit_s=timeout)
-    click.echo()
+        shown = {"quiet": False, "apart": apart}
+        report = run(built_program, program.arguments, seed, **shown, stop=False, limit_s=timeout)
+    click.echo(err=apart)
     failure = "; ".join(report.failures)
     if not failure and report.status:
         failure = f"the program's exit code is {report.status}, so the counters may lack some of its work"
@@ -566,17 +571,6 @@ def _counted(point: Point, graph: Graph, seed: int, _step: Callable[[], None]) -
     from bfsbench.tools.explain import count
 
     return count(point, graph, seed)
-
-
-def _tables(counted: Sequence[Counted], device: Ceilings, level: int | None) -> list[Table]:
-    from bfsbench.tools.explain import level_table, prediction_table, side_by_side
-
-    predicted = prediction_table(counted, device)
-    levels = [level_table(of, device, level) for of in counted]
-    if len(counted) == 1:
-        return [predicted, *levels]
-    numbered = [replace(table, name=f"levels_{place}") for place, table in enumerate(levels, 1)]
-    return [side_by_side(counted), predicted, *numbered]
 
 
 _UNLIMITED, _BESIDE = 1 << 20, 120

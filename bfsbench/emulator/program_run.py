@@ -217,6 +217,10 @@ def built(sources: Sequence[Path], options: Sequence[str], mode: str) -> Iterato
         yield program
 
 
+_STDERR = 2
+"""The file descriptor of this process's stderr."""
+
+
 def run(
     program: Path,
     arguments: Sequence[str],
@@ -224,10 +228,12 @@ def run(
     *,
     quiet: bool,
     stop: bool,
+    apart: bool = False,
     limit_s: float | None = None,
 ) -> ProgramReport:
     """Run a program that was built to be watched or counted. Returns its report. The program's output is
-    shown unless ``quiet`` is true. If ``stop`` is true, a launch ends at its first fault.
+    shown unless ``quiet`` is true. If ``apart`` is true, all of it goes to stderr. If ``stop`` is true, a
+    launch ends at its first fault.
 
     Raises KernelError if the program ended without a report, for example by SIGKILL or by _exit. Kills the
     program and raises TimeoutError if it has not ended after ``limit_s`` seconds.
@@ -236,11 +242,12 @@ def run(
     environment = os.environ | {"BFSBENCH_SEED": str(seed), "BFSBENCH_REPORT": str(record)}
     if stop:
         environment["BFSBENCH_STOP_AT_FIRST"] = "1"
-    output = subprocess.DEVNULL if quiet else None
+    stderr = subprocess.DEVNULL if quiet else None
+    stdout = _STDERR if apart and not quiet else stderr
     command = [str(program), *arguments]
     try:
         done = subprocess.run(
-            command, env=environment, stdout=output, stderr=output, check=False, timeout=limit_s
+            command, env=environment, stdout=stdout, stderr=stderr, check=False, timeout=limit_s
         )
     except subprocess.TimeoutExpired:
         raise TimeoutError from None
@@ -255,11 +262,17 @@ def run(
 
 
 def check_program(
-    sources: Sequence[Path], options: Sequence[str], arguments: Sequence[str], seeds: int, *, stop: bool
+    sources: Sequence[Path],
+    options: Sequence[str],
+    arguments: Sequence[str],
+    seeds: int,
+    *,
+    stop: bool,
+    apart: bool = False,
 ) -> Runs:
     """Build a program, and run it on the emulator with the seeds 1 to ``seeds``. The emulator checks every
-    memory access. Returns the faults of all runs. Only the output of the first run is shown. If ``stop`` is
-    true, a launch ends at its first fault.
+    memory access. Returns the faults of all runs. Only the output of the first run is shown. If
+    ``apart`` is true, all of it goes to stderr. If ``stop`` is true, a launch ends at its first fault.
 
     Raises ToolchainError if the compiler fails, UsageError if an option is not supported, and KernelError if
     the program is killed.
@@ -267,7 +280,7 @@ def check_program(
     runs = Runs()
     with built(sources, options, "watched") as program:
         for seed in range(1, seeds + 1):
-            runs.add(run(program, arguments, seed, quiet=seed > 1, stop=stop))
+            runs.add(run(program, arguments, seed, quiet=seed > 1, stop=stop, apart=apart))
     return runs
 
 

@@ -31,8 +31,7 @@ pass is an assumption (``PASSES``). docs/emulator.md lists what the model leaves
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from importlib.resources import files
+from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,14 +46,12 @@ from bfsbench.graphs.graph import Graph
 from bfsbench.programs import DeviceGraph, KernelProgram, KernelSetup, Variant
 from bfsbench.programs.families.bfs.layouts import LevelRecord
 from bfsbench.programs.families.bfs.searches import KernelVariant
-from bfsbench.reports.html import embedded
-from bfsbench.reports.table import Cell, Table, header
+from bfsbench.reports.table import Cell, Table
 from bfsbench.rows.ceilings import Ceilings
 from bfsbench.rows.counters import COUNTERS, KEY, LARGEST, SUMS, Counted, Counters, ProgramCounters
 from bfsbench.rows.point import Point
 from bfsbench.support.errors import InputError, UsageError, plural
 from bfsbench.support.paths import CUDA_SRC
-from bfsbench.support.storage import output
 from bfsbench.tools.check import most_launches
 from bfsbench.variants import find, find_family
 
@@ -351,6 +348,7 @@ def _shown_lines(path: Path, numbers: Iterable[int]) -> list[tuple[int, str]]:
 
 
 LEVEL_COLUMNS = (
+    *("grid", "block"),
     *("executions", "lanes", "requests", "sectors", "sectors_a_request", "distinct_kib"),
     *("conflicts", "atomics", "collisions", "barriers", "longest_warp"),
 )
@@ -361,9 +359,10 @@ MOST_LEVELS = 40
 def by_level(counted: Counted) -> pd.DataFrame:
     """Returns a row for each level and kernel, with the columns ``level``, ``kernel`` and LEVEL_COLUMNS.
 
-    ``lanes`` is the mean number of lanes that take part in an execution. ``requests`` and ``sectors`` count
-    accesses to global memory, including atomic operations. ``longest_warp`` is the largest number of steps
-    that a warp makes in a launch, summed over the launches of the level.
+    ``grid`` is the largest number of blocks of a launch, and ``block`` the largest number of threads per
+    block. ``lanes`` is the mean number of lanes that take part in an execution. ``requests`` and ``sectors``
+    count accesses to global memory, including atomic operations. ``longest_warp`` is the largest number of
+    steps that a warp makes in a launch, summed over the launches of the level.
     """
     frame = _sums(counted)
     frame["lanes"] = frame["lanes"] / frame["executions"]
@@ -374,7 +373,7 @@ def by_level(counted: Counted) -> pd.DataFrame:
 
 
 def _sums(counted: Counted) -> pd.DataFrame:
-    """Returns the sums of the counters of each level and kernel."""
+    """Returns the sums of the counters of each level and kernel, and the largest launch."""
     lines = counted.lines
     on_global = lines["memory"] == "global"
     parts = lines.assign(
@@ -385,20 +384,27 @@ def _sums(counted: Counted) -> pd.DataFrame:
     )
     summed = ["executions", "lanes", "sectors", "conflicts", "collisions"]
     frame = parts.groupby(_LEVEL)[[*summed, "requests", "distinct_kib", "atomics", "barriers"]].sum()
-    frame["longest_warp"] = counted.launches.groupby(_LEVEL)["steps"].sum()
+    launches = counted.launches.groupby(_LEVEL)
+    frame["grid"], frame["block"] = launches["blocks"].max(), launches["threads"].max()
+    frame["longest_warp"] = launches["steps"].sum()
     return frame.fillna(0)
 
 
-def level_table(counted: Counted, ceilings: Ceilings, level: int | None = None) -> Table:
-    """Returns a table of the counters of each level and kernel, as ``by_level`` returns them, with the
-    predicted times. If ``level`` is given, the table has only this level. Each launch of a program is a
-    level.
-
-    If there are many levels, the table in text form shows only the levels with the most executions.
-    """
+def predicted_levels(counted: Counted, ceilings: Ceilings) -> pd.DataFrame:
+    """Returns the rows of ``by_level`` with the predicted times of the kernels as ``predicted_us``."""
     frame = by_level(counted)
     predicted = kernels_us(counted, ceilings).max(axis=1)
     frame["predicted_us"] = predicted.reindex(pd.MultiIndex.from_frame(frame[_LEVEL])).fillna(0).to_numpy()
+    return frame
+
+
+def level_table(counted: Counted, ceilings: Ceilings, level: int | None = None) -> Table:
+    """Returns a table of the counters of each level and kernel, with the predicted times. If ``level`` is
+    given, the table has only this level. Each launch of a program is a level.
+
+    If there are many levels, the table in text form shows only the levels with the most executions.
+    """
+    frame = predicted_levels(counted, ceilings)
     if level is not None:
         frame = frame[frame["level"] == level]
     notes = []
@@ -412,6 +418,13 @@ def level_table(counted: Counted, ceilings: Ceilings, level: int | None = None) 
     names = {"level": counted.level_name}
     drawing = Table.of("", "", shown.rename(columns=names))
     return Table.of("levels", counted.title, frame.rename(columns=names), notes, (drawing,))
+
+
+def line_table(counted: Counted, level: int | None) -> Table:
+    """Returns a table of all counters, with a row for each level, kernel, source line and kind of access. If
+    ``level`` is given, the table has only this level."""
+    lines = counted.lines if level is None else counted.lines[counted.lines["level"] == level]
+    return Table.of("lines", counted.title, lines.rename(columns={"level": counted.level_name}))
 
 
 TRUST = (
@@ -449,6 +462,25 @@ def side_by_side(counted: Sequence[Counted]) -> Table:
     return Table("totals", "Side by side", ("counter", *(of.title for of in counted)), rows)
 
 
+def tables(
+    counted: Sequence[Counted], ceilings: Ceilings, level: int | None, *, with_lines: bool
+) -> list[Table]:
+    """Returns the tables of predictions and levels, and the tables of lines if ``with_lines`` is true. For
+    several searches, a table of totals comes first, and the names of the other tables are numbered."""
+    predicted = prediction_table(counted, ceilings)
+    of_each = [
+        [level_table(of, ceilings, level), *([line_table(of, level)] if with_lines else [])] for of in counted
+    ]
+    if len(counted) == 1:
+        return [predicted, *of_each[0]]
+    numbered = [
+        replace(table, name=f"{table.name}_{place}")
+        for place, some in enumerate(of_each, 1)
+        for table in some
+    ]
+    return [side_by_side(counted), predicted, *numbered]
+
+
 def _totals(counted: Counted) -> dict[str, float]:
     """Returns the counters of a search, summed over all levels and kernels."""
     total = _sums(counted).sum()
@@ -465,46 +497,6 @@ def _totals(counted: Counted) -> dict[str, float]:
         "lanes that collided on a word": total["collisions"],
         "barriers": total["barriers"],
         "steps of the longest warps": float(counted.launches["steps"].sum()),
-    }
-
-
-def write_page(path: Path, counted: Sequence[Counted], device: Ceilings) -> None:
-    """Writes an HTML page with the listings of a program, or of searches on one graph. Raises UsageError if
-    the page cannot be written."""
-    levels = sorted({level for of in counted for level in _levels(of)})
-    searches = [_search(of, device) for of in counted]
-    first = counted[0]
-    data = {"what": first.subject, "level": first.level_name, "levels": levels, "searches": searches}
-    template = files(__package__).joinpath("page.html").read_text(encoding="utf-8")
-    with output(path) as file:
-        file.write(template.replace("__DATA__", embedded(data)))
-
-
-def _levels(counted: Counted) -> list[int]:
-    return sorted({int(level) for level in counted.lines["level"]})
-
-
-def _search(counted: Counted, device: Ceilings) -> dict[str, object]:
-    """Returns the data of one search, or of a program, for ``page.html``."""
-    frame, found = by_level(counted), predict(counted, device)
-    frame = frame.rename(columns={"level": counted.level_name})
-    every = listings(counted)
-    by_choice = {"all": every} | {str(level): listings(counted, level) for level in _levels(counted)}
-    ms = f"{found.search_ms:.3g} ms on one {device.gpu}"
-    return {
-        "title": counted.title,
-        "levelColumns": [header(name) for name in frame.columns],
-        "levels": frame.to_numpy(dtype=object).tolist(),
-        "files": [{"name": of.file, "lines": of.lines} for of in every],
-        "costs": {
-            choice: {
-                of.file: {str(at): (*cost[:-1], round(cost.share, 5)) for at, cost in of.costs.items()}
-                for of in some
-            }
-            for choice, some in by_choice.items()
-        },
-        "size": plural(len(frame), counted.level_name),
-        "predicted": f"Predicted, not measured: {ms}, bound by {found.bound}",
     }
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from bfsbench.rows.ceilings import Ceilings
 from bfsbench.rows.counters import Counted
 from bfsbench.support.errors import plural
-from bfsbench.tools.explain import SECTOR, WARM, kernels_us, listings, predict
+from bfsbench.tools.explain import MULTIPROCESSORS, SECTOR, WARM, kernels_us, listings, predict
 
 _WASTEFUL, _FEW_LANES, _MANY_EXECUTIONS = 2, 8, 32
 """Limits for the remarks on a source line. There is a remark if it accesses more than ``_WASTEFUL`` times as
@@ -17,17 +17,24 @@ many sectors as it needs, or if an execution has more than ``_WASTEFUL`` collisi
 fewer than ``_FEW_LANES`` lanes are active, and the line has at least ``_MANY_EXECUTIONS`` executions."""
 
 _ADVICE = {
-    "launches": "the launches ({launches}) and the host's waits for their results ({waits}).",
-    "latency": "the longest warp of each {level} waits for one access after the other. Share the work of "
-    "this warp among more lanes, and avoid loads whose address comes from a load.",
-    "throughput": "memory is busy with sectors. Access fewer sectors.",
-    "contention": "atomic operations on one word wait for each other. Spread them over several words, or let "
-    "one lane add for its warp.",
-    "banks": "shared memory is busy with passes, one per access of a warp and one per bank conflict. Let the "
-    "lanes of a warp access different banks.",
+    "launches": ("the launches ({launches}) and the host's waits for their results ({waits}).", ""),
+    "latency": (
+        "the longest warp of each {level} waits for one access after the other.",
+        "Share the work of this warp among more lanes, and avoid loads whose address comes from a load.",
+    ),
+    "throughput": ("memory is busy with sectors.", "Access fewer sectors."),
+    "contention": (
+        "atomic operations on one word wait for each other.",
+        "Spread them over several words, or let one lane add for its warp.",
+    ),
+    "banks": (
+        "shared memory is busy with passes, one per access of a warp and one per bank conflict.",
+        "Let the lanes of a warp access different banks.",
+    ),
 }
 """What happens in each part of a predicted time, and what shortens this part. ``{level}`` stands for the word
-for a level, ``{launches}`` for the number of launches, and ``{waits}`` for the number of waits."""
+for a level, ``{launches}`` for the number of launches, and ``{waits}`` for the number of waits. ``_on`` says
+what shortens the part of launches."""
 _FEWER_LAUNCHES = "Run several levels in one launch, or use a CUDA graph."
 _LARGER_INPUT = "The input is small: with a larger input, the predicted time depends more on the kernels."
 
@@ -59,15 +66,17 @@ def advice(counted: Counted, ceilings: Ceilings, level: int | None) -> Iterator[
     Remarks on source lines follow: first the remarks that concern the bound, then all others. ``level``
     chooses one level. By default, all levels count.
     """
+    parts = kernels_us(counted, ceilings) / 1e3
     if level is None:
         found = predict(counted, ceilings)
         bound, whole_ms = found.bound, found.search_ms
         part_ms = float(getattr(found, f"{bound}_ms"))
     else:
-        parts = kernels_us(counted, ceilings).loc[[level]] / 1e3
+        parts = parts.loc[[level]]
         bound, whole_ms = str(parts.sum().idxmax()), float(parts.max(axis=1).sum())
         part_ms = float(parts[bound].sum())
-    yield f"bound by {bound}, {part_ms:.3g} ms of the predicted {whole_ms:.3g} ms: {_on(bound, counted)}"
+    on = _on(bound, counted, parts)
+    yield f"bound by {bound}, {part_ms:.3g} ms of the predicted {whole_ms:.3g} ms: {on}"
     every = [*remarks(counted, level)]
     yield from (text for part, text in every if part == bound)
     if others := [text for part, text in every if part != bound]:
@@ -75,16 +84,36 @@ def advice(counted: Counted, ceilings: Ceilings, level: int | None) -> Iterator[
         yield from others
 
 
-def _on(bound: str, counted: Counted) -> str:
-    """Returns the advice on how to shorten the part ``bound`` of the predicted time. For launches, the advice
-    to a search with several launches is to run its levels in fewer launches. The advice to any other search
-    or program is a larger input."""
+def _on(bound: str, counted: Counted, parts: pd.DataFrame) -> str:
+    """Returns the advice on how to shorten the part ``bound`` of the predicted time. ``parts`` are the times
+    that ``kernels_us`` returns.
+
+    For launches, the advice to a search with several launches is to run its levels in fewer launches. The
+    advice to any other search or program is a larger input. For other parts that more blocks shorten, the
+    advice names the costliest level if multiprocessors have no block.
+    """
     launches = counted.launches["launch"].nunique()
-    text = _ADVICE[bound].format(level=counted.level_name, launches=launches, waits=counted.waits)
-    if bound != "launches":
-        return text
-    can_join = counted.has_levels and counted.launches["launch"].nunique() > 1
-    return f"{text} {_FEWER_LAUNCHES if can_join else _LARGER_INPUT}"
+    what, repair = _ADVICE[bound]
+    what = what.format(level=counted.level_name, launches=launches, waits=counted.waits)
+    if bound == "launches":
+        return f"{what} {_FEWER_LAUNCHES if counted.has_levels and launches > 1 else _LARGER_INPUT}"
+    few = "" if bound == "contention" else _few_blocks(counted, *parts.index[int(parts[bound].argmax())])
+    return f"{what} {few}{repair}"
+
+
+def _few_blocks(counted: Counted, level: int, kernel: str) -> str:
+    """Returns a sentence of advice if the launches of ``kernel`` in ``level`` have fewer blocks than the GPU
+    has multiprocessors, else an empty text."""
+    launches = counted.launches[(counted.launches["level"] == level) & (counted.launches["kernel"] == kernel)]
+    blocks = int(launches["blocks"].max())
+    if blocks >= MULTIPROCESSORS:
+        return ""
+    have = "has" if blocks == 1 else "have"
+    larger = ", or search a larger graph" if counted.has_levels else ""
+    return (
+        f"In {counted.level_name} {level}, only {blocks} of {MULTIPROCESSORS} multiprocessors {have} a "
+        f"block: launch more blocks{larger}. "
+    )
 
 
 def remarks(counted: Counted, level: int | None) -> Iterator[tuple[str, str]]:
