@@ -343,8 +343,23 @@ def _shown_lines(path: Path, numbers: Iterable[int]) -> list[tuple[int, str]]:
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}") from error
     around = {n for at in numbers for n in range(at - CONTEXT, at + CONTEXT + 1) if 1 <= n <= len(text)}
+    around |= {above for n in around if n - 1 not in around for above in _signature(text, n)}
     shown = sorted(around.union(numbers))
     return [(n, text[n - 1].expandtabs(4) if 0 < n <= len(text) else "") for n in shown]
+
+
+def _signature(text: Sequence[str], number: int) -> range:
+    """Returns the numbers of the lines before the line ``number`` that hold the first lines of a function's
+    signature. The range is empty if the line before ``number`` does not belong to a signature."""
+    for above in range(number - 1, 0, -1):
+        line = text[above - 1]
+        if any(mark in line for mark in ";}"):
+            break
+        if "__global__" in line or "__device__" in line:
+            return range(above, number)
+        if "{" in line:
+            break
+    return range(0)
 
 
 LEVEL_COLUMNS = (
