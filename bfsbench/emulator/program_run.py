@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bfsbench.emulator import watch
 from bfsbench.emulator.watch import Finding, Line
-from bfsbench.support.errors import KernelError
+from bfsbench.support.errors import KernelError, plural
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,8 @@ class ProgramReport(watch.Report):
     """The exit code of the program."""
     waits: int = 0
     """How often the host waited for launches."""
+    ended_threads: int = 0
+    """The number of threads that the emulator ended at their first fault."""
     host: list[HostFinding] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     """Error messages of kernels that failed for a reason other than a fault in ``findings``."""
@@ -106,6 +108,8 @@ def read_report(path: Path) -> ProgramReport:
     for kind, *values in rows[1:]:
         if kind == "waits":
             report.waits = int(values[0])
+        elif kind == "ended":
+            report.ended_threads = int(values[0])
         elif kind == "failure":
             report.failures.append(values[0])
         elif kind == "host":
@@ -139,6 +143,16 @@ def lines(report: ProgramReport) -> Iterator[str]:
         yield f"  {message}"
     for found in shown:
         yield from found.shown(f"{found.count} times")
+    if report.ended_threads and number > 1:
+        yield on_ended_threads(report.ended_threads)
+
+
+def on_ended_threads(number: int) -> str:
+    """Returns a line that says how many threads the emulator ended in a run, and why this matters."""
+    return (
+        f"  The emulator ended {plural(number, 'thread')} of a run at the thread's first fault. Other "
+        "findings may follow from these faults."
+    )
 
 
 def cost_lines(report: ProgramReport) -> Iterator[str]:
@@ -172,6 +186,8 @@ class Runs:
     failures_by_kind: dict[str, tuple[str, int]] = field(default_factory=dict)
     """The first message and the number of runs of each kind of failure. Messages that differ only in their
     threads are of one kind. Faults in ``findings`` are not included."""
+    ended_threads: int = 0
+    """The largest number of threads that the emulator ended in one run at their first fault."""
 
     @property
     def failures(self) -> dict[str, int]:
@@ -192,6 +208,7 @@ class Runs:
     def add(self, report: ProgramReport) -> None:
         """Add the results of one run to this object."""
         self.statuses.append(report.status)
+        self.ended_threads = max(self.ended_threads, report.ended_threads)
         seen: dict[tuple[object, ...], Finding | HostFinding] = {}
         for found in report.all_findings():
             seen.setdefault((found.fault, frozenset(found.lines), found.array), found)

@@ -17,6 +17,7 @@ void write_actor(FILE* file, const Actor& actor, Place place) {
 
 void write_findings(FILE* file, const Machine& machine, Place place) {
     if (!machine.watch) return;
+    fprintf(file, "ended\t%" PRIu64 "\n", machine.watch->ended_threads);
     for (const Finding& found : machine.watch->findings()) {
         fprintf(file, "finding\t%d\t%d", found.fault, found.space);
         write_actor(file, found.actor, place);

@@ -78,6 +78,7 @@ class Watch {
     Clocks clocks;
     Streams streams;
     bool goes_on = false;  // true if a fault ends only its thread, and not the launch
+    uint64_t ended_threads = 0;  // number of threads that a fault has ended while `goes_on` is true
     bool allows_long_launches = false;  // true if a launch may run long while its threads make progress
 
     // Begins a launch. `child` is null if the host launches the kernel.

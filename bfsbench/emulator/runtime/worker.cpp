@@ -77,6 +77,7 @@ void fail_thread(const char* format, ...) {
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     if (!watching || !watching->goes_on) end_launch(watching != nullptr, "%s", text);
+    ++watching->ended_threads;
     worker->grid->note(place_of(*worker->grid, *current) + text);
     worker->end_early(current_fiber());
 }
