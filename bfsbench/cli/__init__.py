@@ -30,7 +30,7 @@ _COMMANDS = {
     "check": ("kernels", "Find data races and other faults of kernels, without a GPU."),
     "explain": ("kernels", "Say what a kernel costs, by level and source line, without a GPU."),
     "nvcc": ("nvcc", "Build CUDA programs that run on the CPU."),
-    "lab": ("kernels", "Learn with broken and slow kernels of the papers' figures."),
+    "lab": ("lab", "Learn with broken and slow kernels of the papers' figures."),
     "path": ("graphs", "Print a shortest path between two vertices."),
     "probe": ("machines", "Measure the highest rates that a device reaches."),
     "text": ("results", "Write a text whose numbers come from result files."),

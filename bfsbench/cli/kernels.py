@@ -1,4 +1,4 @@
-"""Define the commands that run kernels on the CPU: ``check``, ``explain`` and ``lab``."""
+"""Define the commands that run kernels on the CPU: ``check`` and ``explain``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -16,9 +16,8 @@ import click
 
 from bfsbench.bench.child import in_child
 from bfsbench.bench.plan import Axes, check_axes, chosen_variants, plan
+from bfsbench.cli.lab import explained_hand_ins, graded_kernel, require_no_exercise
 from bfsbench.cli.options import (
-    EXISTING_FOLDER,
-    FOLDER,
     PATH,
     POSITIVE,
     KnobCommand,
@@ -29,6 +28,7 @@ from bfsbench.cli.options import (
     gathered,
     graphs_named,
     launch_options,
+    limited,
     names,
     preset_option,
     refuse_given,
@@ -36,7 +36,7 @@ from bfsbench.cli.options import (
     variants_of,
 )
 from bfsbench.emulator import ENDING_LAUNCH, Finding
-from bfsbench.emulator.program_run import HostFinding, built, check_program, run
+from bfsbench.emulator.program_run import HostFinding, built, check_program, on_ended_threads, run
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import GraphName, load_parsed
 from bfsbench.graphs.statistics import describe
@@ -47,7 +47,7 @@ from bfsbench.rows.counters import Counted, Counters, write_counters
 from bfsbench.rows.point import KnobValue, Point
 from bfsbench.support.errors import KernelError, UsageError, plural
 from bfsbench.support.paths import H200_CEILINGS
-from bfsbench.tools.lab import Exercise, exercises, find, hand_in, hand_out
+from bfsbench.tools.lab import hand_in
 from bfsbench.variants import family_of
 
 if TYPE_CHECKING:
@@ -108,9 +108,9 @@ def _program(
     """
     if words and Path(words[0]).suffix == ".cu":
         for word in words:
-            if Path(word).suffix not in _SUFFIXES or not Path(word).is_file():
-                raise UsageError(f"there is no source file {word}")
-        sources = [Path(word) for word in words]
+            if hand_in(Path(word)) is None:
+                _require_source(word, words)
+        sources = [Path(word) for word in words if Path(word).is_file()]
         if any("main" in source.read_text(encoding="utf-8", errors="replace") for source in sources):
             return Program(sources, options, arguments)
         if hand_in(sources[0]) is None:
@@ -122,6 +122,18 @@ def _program(
     if given or arguments:
         raise UsageError(f"{[*given, '--'][0]} is for programs: name a .cu file")
     return None
+
+
+def _require_source(word: str, words: Sequence[str]) -> None:
+    """Raises UsageError if ``word``, one of the ``words`` of a command, is not a source file that exists."""
+    is_source = Path(word).suffix in _SUFFIXES
+    if is_source and Path(word).is_file():
+        return
+    message = f"there is no source file {word}"
+    if not is_source and not Path(word).exists():
+        arguments = " ".join(words[words.index(word) :])
+        message += f". Words for the program follow --, as in '{words[0]} -- {arguments}'"
+    raise UsageError(message)
 
 
 @click.command(cls=ProgramCommand)
@@ -187,8 +199,10 @@ def check_command(
         refuse_given("datasets", "grid", "block")
         clean = _check_program(program, seeds, stop, as_json, benign)
     else:
-        graded = [_graded(exercise, kernel, hint) for exercise, kernel in hand_ins.values()]
-        chosen = variants_of([word for word in named if word not in hand_ins])
+        graded = [graded_kernel(exercise, kernel, hint) for exercise, kernel in hand_ins.values()]
+        others = [word for word in named if word not in hand_ins]
+        require_no_exercise(others)
+        chosen = variants_of(others)
         if grid or block:
             grid, block = grid or [None], block or [None]
         axes = Axes(chosen, grid, block, knobs)
@@ -232,6 +246,10 @@ def _check_program(program: Program, seeds: int, stop: bool, as_json: bool, beni
         click.echo(f"  {message} [{times} of {seeds} runs]")
     if runs.failures or any(one.fault in ENDING_LAUNCH for one, _ in undeclared):
         click.echo(_ON_ENDED_LAUNCHES)
+    if runs.ended_threads and len(undeclared) + len(runs.failures) > 1:
+        click.echo(
+            f"{on_ended_threads(runs.ended_threads)} With --stop-at-first, a launch ends at its first fault."
+        )
     for advice in _on_races([one for one, _ in undeclared]):
         click.echo(advice)
     return runs.clean
@@ -254,21 +272,6 @@ _ON_ENDED_LAUNCHES = (
     "  A launch ends at a fault such as a divergent barrier or a failed assertion. "
     "The rest of this launch was not checked."
 )
-
-
-def _graded(exercise: Exercise, kernel: Path, hint: bool) -> bool:
-    """Grade the kernel of an exercise, and print the result. If the kernel does not pass and ``hint`` is
-    true, also print the hint of the exercise. Returns whether the kernel passes."""
-    from bfsbench.tools.lab.grading import grade, improvement, runs_of
-
-    with click.progressbar(length=runs_of(exercise), label=exercise.name, file=sys.stderr) as bar:
-        found = grade(exercise, kernel, lambda: bar.update(1))
-    if not found.problems:
-        click.echo(f"{exercise.name}: passed\n  {improvement(exercise, kernel)}")
-        return True
-    click.echo(f"{exercise.name}: not yet: {'; '.join(found.problems)}\n  {exercise.question}")
-    click.echo(f"  Hint: {exercise.hint}" if hint else "  To see a hint, add --hint.")
-    return False
 
 
 def _checked(
@@ -301,57 +304,6 @@ def _lines(report: Report, benign: bool) -> Iterator[str]:
         for fault in sorted(report.benign, key=lambda fault: -fault.runs):
             yield "  benign:"
             yield from fault.shown(report.runs)
-
-
-@click.command()
-@click.argument("name", required=False)
-@click.option("--to", "folder", type=FOLDER, help="New folder for the kernel; ./NAME by default.")
-@click.option(
-    "--class",
-    "hand_ins",
-    type=EXISTING_FOLDER,
-    metavar="FOLDER",
-    help="Grade a class: FOLDER has one folder per student, with the student's kernels.",
-)
-@format_option()
-def lab_command(name: str | None, folder: Path | None, hand_ins: Path | None, style: str) -> None:
-    """List the exercises, or copy the kernel of one exercise and print its question.
-
-    Change the kernel and have it graded: 'bfsbench check FOLDER' says whether it has passed. 'check FOLDER
-    --hint' also gives a hint if the kernel has not passed. No GPU is needed. A kernel runs as your user, so
-    grade kernels of other people only where that is safe.
-    """
-    if (name and hand_ins) or (folder and not name):
-        raise click.UsageError("--to needs the NAME of an exercise, and --class takes no NAME")
-    if name:
-        from bfsbench.tools.lab.grading import launches
-
-        exercise = find(name)
-        copied = hand_out(exercise, folder or Path(name))
-        parts = [
-            f"{copied} ({exercise.origin})",
-            exercise.question,
-            launches(),
-            f"bfsbench check {copied.parent}",
-        ]
-        click.echo("\n\n".join(parts))
-        return
-    if hand_ins:
-        from bfsbench.tools.lab.grading import table
-
-        shown = table(hand_ins)
-    else:
-        columns = ("name", "kind", "origin", "question")
-        shown = Table(
-            "lab",
-            "Exercises",
-            columns,
-            [
-                (one.name, "slow" if one.cost else "broken", one.origin, one.question)
-                for one in exercises().values()
-            ],
-        )
-    click.echo(rendered([shown], style, narrow="another format"), nl=False)
 
 
 @click.command(cls=ProgramCommand)
@@ -450,17 +402,27 @@ def explain_command(
         if failure:
             raise KernelError(failure)
         return
-    if len(variants) == 1 and (exercise := hand_in(Path(variants[0]))):
+    measures: list[str] = []
+    named = names(variants, "VARIANT")
+    hand_ins = [found for word in named if (found := hand_in(Path(word)))]
+    if len(hand_ins) == len(named):
         refuse_given("source", "grid", "block", "preset")
-        searches = [_count_hand_in(*exercise, dataset, seed, timeout)]
+        if len(hand_ins) > _MOST:
+            raise UsageError(f"these are {len(hand_ins)} kernels: explain takes at most {_MOST}")
+        searches, measures = explained_hand_ins(hand_ins, dataset, seed, timeout)
     else:
-        chosen = chosen_variants([variant.name for variant in variants_of(names(variants, "VARIANT"))])
+        if hand_ins:
+            raise UsageError(f"{hand_ins[0][1]} is a kernel of the lab: explain it without variants")
+        require_no_exercise(named)
+        chosen = chosen_variants([variant.name for variant in variants_of(named)])
         if dataset is None:
             raise UsageError("name a graph: --dataset GRAPH")
         graph, points = _points(Axes(chosen, grid, block, knobs, preset), dataset, source)
         searches = list(_count(points, graph, seed, timeout))
     if out is not None:
         write_counters(out, searches)
+    if style == "text" and measures:
+        click.echo("\n".join([*measures, ""]))
     _explain(searches, device, level, html, style)
 
 
@@ -498,7 +460,7 @@ def _count_program(program: Program, seed: int, timeout: float, *, apart: bool) 
 
     with (
         built(program.sources, program.options, "counting") as built_program,
-        _limited("the program", timeout),
+        limited("the program", timeout),
     ):
         shown = {"quiet": False, "apart": apart}
         report = run(built_program, program.arguments, seed, **shown, stop=False, limit_s=timeout)
@@ -509,33 +471,6 @@ def _count_program(program: Program, seed: int, timeout: float, *, apart: bool) 
     if not report.counts:
         return None, failure
     return of_program(program.sources[0].name, report.counts, report.launches, report.waits), failure
-
-
-@contextmanager
-def _limited(what: str, timeout: float) -> Iterator[None]:
-    """Return a context manager that turns a TimeoutError of its ``with`` block into a KernelError."""
-    try:
-        yield
-    except TimeoutError:
-        raise KernelError(
-            f"{what} has not ended after {timeout:g} s: raise --timeout, or let 'bfsbench check' look for a "
-            "loop that never ends"
-        ) from None
-
-
-def _count_hand_in(
-    exercise: Exercise, kernel: Path, dataset: str | None, seed: int, timeout: float
-) -> Counters:
-    """Search from vertex 0 with the kernel of an exercise, and count the kernel's costs. Returns the
-    counters. By default, the graph is the one on which the exercise's cost is graded."""
-    from bfsbench.tools.explain import count
-    from bfsbench.tools.lab.grading import BLOCK, variant_of
-
-    named, *_ = graphs_named([dataset or exercise.graphs[-1]])
-    graph, variant = load_parsed(named), variant_of(exercise, kernel)
-    point = Point(named.locator, 0, variant.name, "cpu", None, BLOCK)
-    with _limited(f"the search of {named.full_name}", timeout):
-        return in_child(lambda _step: count(point, graph, seed, variant), limit_s=timeout)
 
 
 def _points(axes: Axes, dataset: str, source: str | None) -> tuple[Graph, list[Point]]:
@@ -562,7 +497,7 @@ def _points(axes: Axes, dataset: str, source: str | None) -> tuple[Graph, list[P
 def _count(points: Sequence[Point], graph: Graph, seed: int, timeout: float) -> Iterator[Counters]:
     with click.progressbar(points, label="counting", file=sys.stderr) as bar:
         for point in bar:
-            with _limited(f"{point.variant} on {graph.full_name}", timeout):
+            with limited(f"{point.variant} on {graph.full_name}", timeout):
                 counted = in_child(partial(_counted, point, graph, seed), limit_s=timeout)
             yield counted
 

@@ -23,7 +23,7 @@ from click.shell_completion import CompletionItem
 from bfsbench.backends import GPU_BACKENDS
 from bfsbench.bench.options import DEFAULTS, KINDS, OPTIONS, Method
 from bfsbench.reports.table import FORMATS, SUFFIXES, Table, format_of, render, width_of
-from bfsbench.support.errors import UsageError, as_option, spelt
+from bfsbench.support.errors import KernelError, UsageError, as_option, spelt
 from bfsbench.support.storage import output
 from bfsbench.variants import add_folder, all_variants, every_variant, find, look
 
@@ -542,3 +542,15 @@ def _help_knobs(context: click.Context, _option: click.Parameter, names: str | N
             formatter.write_text(f"{variant.name} has no knobs.")
     click.echo(formatter.getvalue(), nl=False)
     context.exit()
+
+
+@contextmanager
+def limited(what: str, timeout: float) -> Iterator[None]:
+    """Return a context manager that turns a TimeoutError of its ``with`` block into a KernelError."""
+    try:
+        yield
+    except TimeoutError:
+        raise KernelError(
+            f"{what} has not ended after {timeout:g} s: raise --timeout, or let 'bfsbench check' look for a "
+            "loop that never ends"
+        ) from None

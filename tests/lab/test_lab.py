@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from bfsbench.cli.kernels import check_command as check, lab_command as lab
+from bfsbench.cli.kernels import check_command as check
+from bfsbench.cli.lab import lab_command as lab
 from bfsbench.emulator import Access
 from bfsbench.support.errors import ToolchainError
 from bfsbench.tools.lab import HERE, exercises, find, hand_out
@@ -125,13 +126,13 @@ def access(thread: int, index: int, act: str = "read", buffer: int = 1) -> Acces
 def test_costs_of_made_up_accesses() -> None:
     side_by_side = [access(lane, lane) for lane in range(32)]
     far_apart = [access(lane, 8 * lane) for lane in range(32)]
-    assert (sectors(side_by_side, {1}, 9), sectors(far_apart, {1}, 9)) == (4, 32)
+    assert (sectors(side_by_side, {1}, 9).total(), sectors(far_apart, {1}, 9).total()) == (4, 32)
     twice = [access(0, 0), access(0, 1)]
-    assert sectors(twice, {1}, 9) == 2  # two loads, one after the other
-    assert longest([*twice, access(1, 0)], {1}, 9) == 2
-    assert reads([*twice, access(1, 0, buffer=2)], {1}, 9) == 2
+    assert sectors(twice, {1}, 9).total() == 2  # two loads, one after the other
+    assert longest([*twice, access(1, 0)], {1}, 9).total() == 2
+    assert reads([*twice, access(1, 0, buffer=2)], {1}, 9).total() == 2
     updates = [access(0, 0, "update", 5), access(0, 0, "update", 9), access(0, 0, "write", 5)]
-    assert atomics(updates, {1}, 9) == 1
+    assert atomics(updates, {1}, 9).total() == 1
 
 
 def with_body(name: str, folder: Path, body: str) -> Path:
@@ -184,3 +185,46 @@ def test_a_larger_queue_is_no_solution(tmp_path: Path) -> None:
     kernel.write_text(handed_out.replace("CAPACITY 32", "CAPACITY 12289"))
     with pytest.raises(ToolchainError, match="more than 48 KB"):
         grade(exercise, kernel)
+
+
+def test_dropped_vertices_of_a_large_queue_are_no_solution(tmp_path: Path) -> None:
+    kernel = hand_out(find("full_queue"), tmp_path / "larger")
+    text = kernel.read_text().replace("CAPACITY 32", "CAPACITY 12286")
+    text = text.replace("found[place] =", "if (place < CAPACITY) found[place] =")
+    kernel.write_text(text.replace("kept = count", "kept = min(count, CAPACITY)"))
+    assert grade(find("full_queue"), kernel).problems == ("wrong levels",)
+
+
+def test_explain_begins_with_the_graded_cost_of_each_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    exercise = find("uncoalesced")
+    for folder in ("old", "new"):
+        hand_out(exercise, tmp_path / folder)
+    solve("uncoalesced", Path("new"))
+    alone = invoke("explain", "old")
+    begin = r"13,464 sectors of 32 bytes of the graph, limit 9,500; most at line 14 of uncoalesced\.cu\."
+    assert re.match(begin, alone.stdout)
+    # the listing has the complete signature of the kernel
+    assert "6 extern" in alone.stdout and " 5 " not in alone.stdout.partition("uncoalesced.cu\n")[2]
+    both = invoke("explain", "old/uncoalesced.cu", "new")
+    old, new = both.stdout.splitlines()[:2]
+    assert old.startswith("old/uncoalesced.cu: 13,464 sectors")
+    assert (match := re.match(r"new/uncoalesced\.cu: ([0-9,]+) sectors", new))
+    assert int(match[1].replace(",", "")) <= exercise.most
+    on_another = invoke("explain", "old", "--dataset", "star(n=50)")
+    assert on_another.exit_code == 0 and "limit" not in on_another.stdout
+
+
+def test_the_name_of_an_exercise_is_no_variant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "'bfsbench lab lonely_hub' copies its kernel" in refused(invoke("check", "lonely_hub"))
+    monkeypatch.chdir(hand_out(find("lonely_hub"), tmp_path / "lonely_hub").parent)
+    for command in ("check", "explain"):
+        assert refused(invoke(command, "lonely_hub")).endswith(f"bfsbench {command} lonely_hub.cu")
+    assert "this folder has lonely_hub.cu" in refused(invoke("lab", "lonely_hub"))
+    assert not Path("lonely_hub").exists()
+    hand_out(find("uncoalesced"), tmp_path / "uncoalesced")
+    assert "different graphs" in refused(invoke("explain", "lonely_hub.cu", "../uncoalesced"))
+    assert "explain it without variants" in refused(invoke("explain", "push", "lonely_hub.cu"))

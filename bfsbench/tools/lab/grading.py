@@ -9,7 +9,7 @@ accesses of one search from one source. The emulator runs threads and blocks in 
 
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from pathlib import Path
 from bfsbench.backends.cpu import CpuDevice
 from bfsbench.bench.child import in_child
 from bfsbench.bench.plan import Axes
-from bfsbench.emulator import Access, Buffer
+from bfsbench.emulator import Access, Buffer, Line
 from bfsbench.graphs.load import load, resolve
 from bfsbench.programs import DeviceGraph, KernelSetup
 from bfsbench.programs.families.bfs.searches import KernelVariant
@@ -30,31 +30,37 @@ from bfsbench.variants import find
 SECTOR = 32
 """The least number of bytes that a GPU reads at once."""
 WARP = 32
+MUCH = 0.2
+"""The share of a cost above which ``measure`` names a source line."""
 
 _WORD = 4
 
-Cost = Callable[[Iterable[Access], Collection[int], int], int]
+CostByLine = Counter[Line | None]
+"""Maps source lines to their shares of a cost. The cost is the sum. None stands for unknown lines."""
+Cost = Callable[[Iterable[Access], Collection[int], int], CostByLine]
 """A function that computes a cost from memory accesses, the addresses of the graph's arrays, and the address
 of the level array."""
 
 
-def reads(accesses: Iterable[Access], graph: Collection[int], levels: int) -> int:
+def reads(accesses: Iterable[Access], graph: Collection[int], levels: int) -> CostByLine:
     """Returns the number of reads of the graph's arrays."""
-    return sum(1 for _ in _of_graph(accesses, graph))
+    return Counter(one.line for one in _of_graph(accesses, graph))
 
 
-def longest(accesses: Iterable[Access], graph: Collection[int], levels: int) -> int:
+def longest(accesses: Iterable[Access], graph: Collection[int], levels: int) -> CostByLine:
     """Returns the largest number of reads of the graph's arrays that one thread makes in one launch."""
-    by_thread = Counter((one.launch, one.block, one.thread) for one in _of_graph(accesses, graph))
-    return max(by_thread.values(), default=0)
+    by_thread: dict[tuple[int, int, int], CostByLine] = defaultdict(Counter)
+    for one in _of_graph(accesses, graph):
+        by_thread[one.launch, one.block, one.thread][one.line] += 1
+    return max(by_thread.values(), key=Counter.total, default=Counter())
 
 
-def atomics(accesses: Iterable[Access], graph: Collection[int], levels: int) -> int:
+def atomics(accesses: Iterable[Access], graph: Collection[int], levels: int) -> CostByLine:
     """Returns the number of atomic operations on global memory outside the level array."""
-    return sum(one.act == "update" and one.buffer not in (None, levels) for one in accesses)
+    return Counter(one.line for one in accesses if one.act == "update" and one.buffer not in (None, levels))
 
 
-def sectors(accesses: Iterable[Access], graph: Collection[int], levels: int) -> int:
+def sectors(accesses: Iterable[Access], graph: Collection[int], levels: int) -> CostByLine:
     """Returns the number of memory sectors of the graph's arrays that warps read.
 
     A warp may execute a source line several times. The k-th load of a warp at a line consists of the k-th
@@ -64,10 +70,10 @@ def sectors(accesses: Iterable[Access], graph: Collection[int], levels: int) -> 
     fetched = set()
     for one in _of_graph(accesses, graph):
         thread = (one.launch, one.block, one.thread, one.line)
-        load = (one.launch, one.block, one.thread // WARP, one.line, turns[thread])
-        fetched.add((load, one.buffer, one.index * _WORD // SECTOR))
+        load = (one.launch, one.block, one.thread // WARP, turns[thread])
+        fetched.add((one.line, load, one.buffer, one.index * _WORD // SECTOR))
         turns[thread] += 1
-    return len(fetched)
+    return Counter(line for line, *_ in fetched)
 
 
 COSTS: dict[str, tuple[Cost, str]] = {
@@ -129,16 +135,33 @@ def improvement(exercise: Exercise, kernel: Path) -> str:
     """
     handed_out = HERE / "kernels" / exercise.file
     if exercise.cost:
-        before, after = (_cost(exercise, path) for path in (handed_out, kernel))
+        before, after = (_cost(exercise, path).total() for path in (handed_out, kernel))
         return f"{after:,} {COSTS[exercise.cost][1]}, {before:,} as handed out"
     report = _checked(exercise, variant_of(exercise, handed_out), lambda: None)
     faults = ", ".join(f"{fault} in {runs}" for fault, runs in _faults(report, exercise).items())
     return f"0 of {report.runs} runs have a fault; as handed out: {faults}"
 
 
-def _cost(exercise: Exercise, kernel: Path) -> int:
+def measure(exercise: Exercise, kernel: Path, limit_s: float) -> str:
+    """Returns a line that says the cost which the exercise limits, the limit, and the source lines with most
+    of the cost.
+
+    Raises KernelError if the kernel fails, and TimeoutError if it has not ended after ``limit_s`` seconds.
+    """
+    cost = _cost(exercise, kernel, limit_s)
+    lines = sorted(line.number for line, part in cost.items() if line and part >= MUCH * cost.total())
+    text = f"{cost.total():,} {COSTS[exercise.cost][1]}, limit {exercise.most:,}"
+    if lines:
+        *others, last = map(str, lines)
+        at = f"lines {', '.join(others)} and {last}" if others else f"line {last}"
+        text += f"; most at {at} of {kernel.name}"
+    return f"{text}. The exercise limits this number, not the predicted time."
+
+
+def _cost(exercise: Exercise, kernel: Path, limit_s: float | None = None) -> CostByLine:
     """Returns the cost that the exercise limits, for a search of its last graph from vertex 0."""
-    return in_child(lambda _step: _costs(exercise, variant_of(exercise, kernel))[exercise.cost])
+    variant = variant_of(exercise, kernel)
+    return in_child(lambda _step: _costs(exercise, variant)[exercise.cost], limit_s=limit_s)
 
 
 def _checked(exercise: Exercise, variant: type[KernelVariant], begin: Callable[[], None]) -> Report:
@@ -155,11 +178,11 @@ def _too_much(exercise: Exercise, variant: type[KernelVariant]) -> Iterator[str]
         limits[exercise.cost] = exercise.most
     counted = _costs(exercise, variant)
     for name, most in limits.items():
-        if counted[name] > most:
-            yield f"{counted[name]:,} {COSTS[name][1]}, where at most {most:,} are needed"
+        if (cost := counted[name].total()) > most:
+            yield f"{cost:,} {COSTS[name][1]}, where at most {most:,} are needed"
 
 
-def _costs(exercise: Exercise, variant: type[KernelVariant]) -> dict[str, int]:
+def _costs(exercise: Exercise, variant: type[KernelVariant]) -> dict[str, CostByLine]:
     """Searches the last graph of the exercise from vertex 0. Returns a dictionary that maps the names of all
     costs to the costs of this search."""
     graph = load(exercise.graphs[-1])
