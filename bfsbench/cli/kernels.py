@@ -6,7 +6,6 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -41,7 +40,7 @@ from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import GraphName, load_parsed
 from bfsbench.graphs.statistics import describe
 from bfsbench.programs import Variant
-from bfsbench.reports.table import FORMATS, Table
+from bfsbench.reports.table import FORMATS
 from bfsbench.rows.ceilings import Ceilings, read_ceilings
 from bfsbench.rows.counters import Counted, Counters, write_counters
 from bfsbench.rows.point import KnobValue, Point
