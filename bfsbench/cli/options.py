@@ -22,8 +22,8 @@ from click.shell_completion import CompletionItem
 
 from bfsbench.backends import GPU_BACKENDS
 from bfsbench.bench.options import DEFAULTS, KINDS, OPTIONS, Method
-from bfsbench.reports.table import FORMATS, SUFFIXES, Table, format_of, render, width_of
-from bfsbench.support.errors import KernelError, UsageError, as_option, spelt
+from bfsbench.reports.table import FORMATS, PAGE_INCHES, SUFFIXES, Table, format_of, render, width_of
+from bfsbench.support.errors import UsageError, as_option, spelt
 from bfsbench.support.storage import output
 from bfsbench.variants import add_folder, all_variants, every_variant, find, look
 
@@ -340,15 +340,20 @@ def require_known(what: str, chosen: Iterable[str], known: Iterable[str]) -> Non
 
 
 def rendered(
-    tables: Sequence[Table], style: str = "text", file: TextIO | None = None, *, narrow: str = ""
+    tables: Sequence[Table],
+    style: str = "text",
+    file: TextIO | None = None,
+    *,
+    narrow: str = "",
+    inches: float = PAGE_INCHES,
 ) -> str:
     """Return the text of tables in one of FORMATS, with a width and with colours that suit ``file``. If
-    ``file`` is None, the text suits standard output. ``narrow`` is passed to
+    ``file`` is None, the text suits standard output. ``narrow`` and ``inches`` are passed to
     :func:`bfsbench.reports.table.render`.
     """
     is_terminal = (file or sys.stdout).isatty()
     colour = is_terminal and "NO_COLOR" not in os.environ
-    return render(tables, style, colour=colour, narrow=narrow, width=width_of(is_terminal))
+    return render(tables, style, colour=colour, narrow=narrow, width=width_of(is_terminal), inches=inches)
 
 
 def names(items: Sequence[str], option: str) -> list[str]:

@@ -36,7 +36,7 @@ from bfsbench.reports.plots import (
     saved,
 )
 from bfsbench.reports.roofline import roofline
-from bfsbench.reports.table import FORMATS
+from bfsbench.reports.table import FORMATS, PAGE_INCHES
 from bfsbench.rows.counters import is_counters_file
 from bfsbench.rows.results import left_out, read_results, result_files
 from bfsbench.support.errors import BfsbenchError, InputError, UsageError
@@ -47,7 +47,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PAGE = "html"
+LATEX = "latex"
 HISTORY = "history"
+_LEAST_INCHES = 2.0
+"""The least width of a picture or table. Narrower panels have no room between their labels."""
+_INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
 
 
 class Inches(click.ParamType[float]):
@@ -56,10 +60,12 @@ class Inches(click.ParamType[float]):
     name = "LENGTH"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        try:
-            return inches(value)
-        except UsageError as error:
-            self.fail(f"{error}.", param, ctx)
+        found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(in|cm|mm)", str(value))
+        width = float(found[1]) * _INCHES[found[2]] if found else 0.0
+        if not _LEAST_INCHES <= width <= 100:
+            known = f"a length from {_LEAST_INCHES:g}in to 100in"
+            self.fail(f"{value} is not {known}, such as 3.3in, 84mm or 8.4cm.", param, ctx)
+        return width
 
 
 @click.command()
@@ -108,7 +114,10 @@ class Inches(click.ParamType[float]):
     "x.png gets one picture, by default the bars, and several pictures become x-NAME.png.",
 )
 @click.option(
-    "--width", type=Inches(), help="Width of pictures, such as 3.3in, 84mm or 8.4cm for a column of a paper."
+    "--width",
+    type=Inches(),
+    help="Width of pictures, such as 3.3in, 84mm or 8.4cm for a column of a paper. For latex it is the "
+    f"largest width of a table, by default {PAGE_INCHES:g}in for a page with two columns.",
 )
 @click.option(
     "--no-title",
@@ -176,9 +185,10 @@ def report_command(
 
                 file.write(page(rows, levels))
             else:
-                compact = style == "latex" and rows["graph"].nunique() > 1
+                compact = style == LATEX and rows["graph"].nunique() > 1
                 chosen = names or (IN_PAPERS if compact else None)
-                file.write(rendered(tables(rows, chosen, levels), style, file, narrow="--backend"))
+                made, inches = tables(rows, chosen, levels), width or PAGE_INCHES
+                file.write(rendered(made, style, file, narrow="--backend", inches=inches))
     if others := [path.name for folder in files for path in left_out(folder)]:
         click.echo(f"bfsbench: not result files, and left out: {', '.join(others)}", err=True)
     if not history and (style in PICTURES or (names and "provenance" not in names)):
@@ -208,10 +218,13 @@ def _require_options(
         raise UsageError(f"--format csv writes one table: choose it with --table ({', '.join(TABLES)})")
     if names and style not in FORMATS:
         raise UsageError(f"--table does not go with --format {style}: choose one of {', '.join(FORMATS)}")
-    options = {"--plot": bool(kinds), "--width": width is not None, "--no-title": no_title}
-    for option, given in options.items():
-        if given and style not in PICTURES:
-            raise UsageError(f"{option} goes with --format {' or '.join(PICTURES)}, not {style}")
+    for option, given, formats in (
+        ("--plot", bool(kinds), PICTURES),
+        ("--width", width is not None, (*PICTURES, LATEX)),
+        ("--no-title", no_title, PICTURES),
+    ):
+        if given and style not in formats:
+            raise UsageError(f"{option} goes with --format {' or '.join(formats)}, not {style}")
     if style in PICTURES and out is None:
         raise UsageError(f"--format {style} writes several files: name their folder with --out")
 

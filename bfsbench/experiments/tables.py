@@ -174,10 +174,10 @@ def best_times(outcome: Outcome) -> list[Table]:
     graphs = [outcome.title(name) for name in outcome.graphs]
     if len(graphs) >= len(series):
         lines = [(graph, *(times.get((graph, title)) for title in series)) for graph in graphs]
-        matrix = Table("", "", ("graph", *series), lines)
+        matrix = Table("", "", ("graph", *series), lines, named=True)
     else:
         lines = [(title, *(times.get((graph, title)) for graph in graphs)) for title in series]
-        matrix = Table("", "", ("series", *graphs), lines)
+        matrix = Table("", "", ("series", *graphs), lines, named=True)
     return [Table("times", f"Best search time in ms{outcome.heading}", columns, facts, (), (matrix,))]
 
 

@@ -70,6 +70,8 @@ class Table:
     captioned: tuple[str, ...] = ()
     """Those of ``notes`` and ``legend`` that LaTeX captions repeat. Captions also repeat each note that says
     which statistic a time is."""
+    named: bool = False
+    """True if the columns are called after graphs or searches. Such headings are printed unchanged."""
     heat: bool = False
     """True for a heat map: the numbers right of the first column are times, which are shaded by their ratio
     to the smallest time."""
@@ -95,6 +97,11 @@ class Table:
         drawn = None if drawings is None else tuple(drawings)
         notes, columns = (*captioned, *notes), tuple(map(str, frame.columns))
         return cls(name, title, columns, rows, notes, drawn, tuple(legend), captioned)
+
+    @property
+    def headings(self) -> list[str]:
+        """The human-readable headings of the columns."""
+        return [*self.columns] if self.named else [*map(header, self.columns)]
 
     @property
     def drawn(self) -> tuple[Table, ...]:
@@ -173,18 +180,32 @@ def in_columns(
     return "\n\n".join(parts)
 
 
-def _parts(widths: Sequence[int], width: int) -> list[list[int]]:
+def _parts(widths: Sequence[float], width: float, gap: float = _GAP) -> list[list[int]]:
     """Splits columns into parts that fit into the width of the output. Returns the indices of the columns of
     each part.
 
-    Each part begins with the first column, and has at least one other column.
+    Each part begins with the first column, and has at least one other column. ``gap`` is the distance between
+    two columns.
     """
     parts: list[list[int]] = [[0]]
     for place in range(1, len(widths)):
-        wanted = _total([widths[one] for one in (*parts[-1], place)])
+        columns = (*parts[-1], place)
+        wanted = sum(widths[one] for one in columns) + gap * (len(columns) - 1)
         if wanted > width and len(parts[-1]) > 1:
             parts.append([0])
         parts[-1].append(place)
+    return parts
+
+
+def _balanced_parts(widths: Sequence[float], width: float) -> list[list[int]]:
+    """Splits columns without gaps into as few parts as ``_parts`` does, but makes the widest part as narrow
+    as possible. So the last part is not much narrower than the other parts."""
+    parts = _parts(widths, width, 0)
+    for narrower in range(int(width), 0, -1):
+        tried = _parts(widths, narrower, 0)
+        if len(tried) > len(parts):
+            break
+        parts = tried
     return parts
 
 
@@ -235,6 +256,8 @@ def _wrapped(cell: str, width: int, split: Splitter) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
+PAGE_INCHES = 7.0
+"""Width of the text on a page with two columns, and the usual greatest width of LaTeX tables."""
 FORMATS = ("text", "markdown", "latex", "csv", "json")
 SUFFIXES = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
 """Maps the suffix of a file's name to its format in FORMATS."""
@@ -275,11 +298,18 @@ def format_of(path: Path) -> str | None:
 
 
 def render(
-    tables: Sequence[Table], style: str, *, colour: bool = False, narrow: str = "", width: int = WIDTH
+    tables: Sequence[Table],
+    style: str,
+    *,
+    colour: bool = False,
+    narrow: str = "",
+    width: int = WIDTH,
+    inches: float = PAGE_INCHES,
 ) -> str:
     """Returns all tables as one text in one of FORMATS, ending with a newline.
 
-    Text is at most ``width`` characters wide, if this is possible. ``colour`` adds terminal colours to heat
+    Text is at most ``width`` characters wide, if this is possible. LaTeX is at most ``inches`` wide: the
+    width of a column, or of a page, on which the tables are printed. ``colour`` adds terminal colours to heat
     maps. Raises UsageError if several tables are to become CSV, because CSV text holds only one table. The
     message suggests the option ``narrow``, which selects one table.
     """
@@ -303,7 +333,8 @@ def render(
     if style == "markdown":
         return "\n".join(_markdown(table) for table in tables)
     if style == "latex":
-        return "\n".join([_LATEX_HEAD, *(part for table in tables for part in _latex(table))])
+        parts = (part for table in tables for part in _latex(table, inches))
+        return "\n".join([_LATEX_HEAD.format(inches=inches), *parts])
     return "\n".join(_text(table, colour, width) for table in tables)
 
 
@@ -365,7 +396,7 @@ def _markdown(table: Table) -> str:
         parts += [f"{_escaped(note)}\n" for note in drawn.notes]
         if drawn.rows:
             cells = [[_escaped(cell) for cell in line] for line in _cells(drawn)]
-            heads = [_escaped(header(column)) for column in drawn.columns]
+            heads = [*map(_escaped, drawn.headings)]
             grid = tabulate(cells, heads, tablefmt="pipe", disable_numparse=True, colalign=_alignment(drawn))
             parts.append(grid + "\n")
     return "\n".join(parts)
@@ -375,26 +406,63 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
 
 
-_LATEX_HEAD = "% In the preamble: \\usepackage{booktabs}\n"
-_LETTERS, _SMALL_LETTERS = 64, 80
-"""Number of letters on a line of LaTeX's class article, at its usual font size and at ``\\scriptsize``."""
+_LATEX_HEAD = (
+    "% In the preamble: \\usepackage{{booktabs}}\n"
+    "% The tables are at most {inches:.3g} in wide. 'bfsbench report --width' sets another width.\n"
+)
+_POINTS_AN_INCH = 72.27
+_COLUMN_INCHES, _TWO_COLUMNS_INCHES = 3.3, 4.0
+"""Width of a column of a page with two columns. If tables may be at most ``_TWO_COLUMNS_INCHES`` wide, their
+width is the width of a column."""
+_TEXT_INCHES = 4.7
+"""Width of the text in LaTeX's class article. Tables that are wider at the usual font size get small
+letters."""
+
+
+class _Size(NamedTuple):
+    """A font size of LaTeX's class article, and the space beside columns of a table."""
+
+    commands: tuple[str, ...]
+    em: float
+    """The font size in points, with which the widths in ``_EMS`` are multiplied."""
+    gap: float
+    """Distance in points between two columns."""
+
+
+_USUAL = _Size((), 10.0, 12.0)
+_SMALL = _Size(("\\scriptsize", "\\setlength{\\tabcolsep}{3pt}"), 8.0, 6.0)
+"""The font has 7 points, but its letters are about 1.14 times as wide as scaled letters of 10 points."""
+_EMS = {
+    **dict.fromkeys("ijl.,:;!'|[]", 0.28),
+    **dict.fromkeys("frstI()-_", 0.4),
+    **dict.fromkeys("aceg0123456789", 0.5),
+    **dict.fromkeys("mwABCDEFGHKLMNOPQRTUVWXYZ#%@+=<>&", 0.84),
+}
+_EM = 0.56
+"""Width of the letters that are not in ``_EMS``. The widths are those of Computer Modern, relative to the
+font size, with similar letters taken together."""
 _LATEX_ROWS = 40
 """Number of rows at ``\\scriptsize`` that fit on a page under a long caption."""
 _LATEX_FLOATS = 15
 """Number of floating tables after which a page ends. LaTeX refuses more than 52 tables that wait for a
 page."""
-_HEADING_BREAK = re.compile(r"(?<=[-,:\s])(?![\d\s])|(?<=\w\()")
+_HEADING_BREAK = re.compile(r"(?<=[-_,:\s])(?![\d\s])|(?<=\w\()")
 """Matches the places where the heading of a column may be broken in a LaTeX table with small letters."""
 
 
-def _latex(table: Table) -> Iterable[str]:
+def _points(cell: str, size: _Size) -> float:
+    """Returns the width of a cell in LaTeX in points. The cell may have several lines."""
+    return max(size.em * sum(_EMS.get(letter, _EM) for letter in line) for line in cell.split("\n"))
+
+
+def _latex(table: Table, inches: float) -> Iterable[str]:
     """Yields the LaTeX text of a table: the notes as comments, and then one floating table for each table in
     ``drawn``.
 
     A table has the label ``tab:NAME``. LaTeX does not print comments, so the caption repeats some notes:
     those in ``captioned``, and those that say which statistic the times are, such as the minimum of the
     samples. A table that does not fit on a page becomes several floating tables, with the labels
-    ``tab:NAME``, ``tab:NAME-2`` and so on.
+    ``tab:NAME``, ``tab:NAME-2`` and so on. No table is wider than ``inches``, if this is possible.
     """
     notes = [note for note in (*table.notes, *table.legend) if note != HEAT_LEGEND]
     statistics = (STATISTIC, TYPICAL, SPEED_UP)
@@ -410,7 +478,7 @@ def _latex(table: Table) -> Iterable[str]:
             continue
         title = ": ".join(filter(None, (table.title, drawn.title)))
         label = re.sub(r"[^a-z0-9]+", "-", f"{table.name} {drawn.title}".lower()).strip("-")
-        parts = list(_latex_parts(drawn))
+        parts = list(_latex_parts(drawn, inches))
         for number, part in enumerate(parts, 1):
             name = title if len(parts) == 1 else f"{title} (part {number} of {len(parts)})"
             caption = " ".join([f"{name}.", *printed]) if printed and number == 1 else name
@@ -433,7 +501,7 @@ class _Tabular(NamedTuple):
     is_wide: bool
 
 
-def _latex_parts(table: Table) -> Iterator[_Tabular]:
+def _latex_parts(table: Table, inches: float) -> Iterator[_Tabular]:
     """Yields tables as LaTeX's ``tabular``, each of which fits on a page. Together they have all cells of
     ``table``.
 
@@ -441,18 +509,25 @@ def _latex_parts(table: Table) -> Iterator[_Tabular]:
     If it is still too wide, its columns are distributed over several tables, which repeat the first column.
     If it has too many rows, its rows are distributed too.
     """
-    cells, heads = _cells(replace(table, heat=False)), [header(column) for column in table.columns]
+    cells, heads = _cells(replace(table, heat=False)), table.headings
     sides = [side[0] for side in _alignment(table)]
-    small = len(cells) > _LATEX_ROWS // 2 or _total(_widths([heads, *cells])) > _LETTERS
-    if small:
+    room = inches * _POINTS_AN_INCH
+
+    def widths(size: _Size) -> list[float]:
+        return [max(_points(cell, size) for cell in column) for column in zip(heads, *cells, strict=True)]
+
+    size, usual = _USUAL, sum(widths(_USUAL)) + _USUAL.gap * len(heads)
+    if len(cells) > _LATEX_ROWS // 2 or usual > min(inches, _TEXT_INCHES) * _POINTS_AN_INCH:
+        size = _SMALL
+        letters = int(room / (_EM * size.em))
         first, *rest = _widths(cells)
-        rooms = [min(first, _SMALL_LETTERS // 2)]
-        rooms += [min(room, _SMALL_LETTERS - rooms[0] - _GAP) for room in rest]
+        rooms = [min(first, letters // 2)]
+        rooms += [min(width, letters - rooms[0] - _GAP) for width in rest]
         cells = [[_wrapped(*each, _BREAK.split) for each in zip(line, rooms, strict=True)] for line in cells]
         heads = [_wrapped(*each, _HEADING_BREAK.split) for each in zip(heads, rooms, strict=True)]
-    size = ["\\scriptsize", "\\setlength{\\tabcolsep}{3pt}"] if small else []
-    widths, room = _widths([heads, *cells]), _SMALL_LETTERS if small else _LETTERS
-    groups = _parts(widths, room)
+    wide = [width + size.gap for width in widths(size)]
+    column = inches if inches <= _TWO_COLUMNS_INCHES else _COLUMN_INCHES
+    groups = _balanced_parts(wide, room)
     for begin in range(0, len(cells), _LATEX_ROWS):
         rows = cells[begin : begin + _LATEX_ROWS]
         for places in groups:
@@ -460,8 +535,8 @@ def _latex_parts(table: Table) -> Iterator[_Tabular]:
             body = [_latex_line(_stacked(line[place], sides[place]) for place in places) for line in rows]
             columns = "".join(sides[place] for place in places)
             ruled = ["\\toprule", head, "\\midrule", *body, "\\bottomrule"]
-            lines = [*size, f"\\begin{{tabular}}{{{columns}}}", *ruled, "\\end{tabular}"]
-            is_wide = 2 * _total([widths[place] for place in places]) > room
+            lines = [*size.commands, f"\\begin{{tabular}}{{{columns}}}", *ruled, "\\end{tabular}"]
+            is_wide = sum(wide[place] for place in places) > column * _POINTS_AN_INCH
             yield _Tabular("\n".join(lines), is_wide)
 
 
@@ -507,7 +582,7 @@ def _lines(notes: Iterable[str], width: int) -> list[str]:
 def _columns(table: Table, colour: bool, width: int) -> str:
     """Returns the cells as text in columns, under a line of headings with a rule below. Cells of a heat map
     are not wrapped."""
-    lines = [[header(column) for column in table.columns], *_cells(table, colour)]
+    lines = [table.headings, *_cells(table, colour)]
     return in_columns(lines, _alignment(table), width, wrap=not table.heat)
 
 

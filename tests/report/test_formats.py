@@ -157,11 +157,28 @@ def test_latex_labels_its_tables_and_splits_what_no_page_holds() -> None:
     assert "\\label{tab:times}" in narrow and "part" not in narrow and "scriptsize" not in narrow
 
 
+@pytest.mark.parametrize(("inches", "parts"), [(2.0, 10), (3.3, 4), (7.0, 2)])
+def test_latex_tables_fill_the_width_in_parts_of_about_equal_size(inches: float, parts: int) -> None:
+    names = [f"graph_{i:02}" for i in range(20)]
+    wide = Table("t", "T", ("variant", *names), [("luo", *map(float, range(20)))], named=True)
+    text = render([wide], "latex", inches=inches)
+    heads = re.findall(r"^variant &(.*)\\\\$", text, re.MULTILINE)
+    assert [head.count("graph\\_") for head in heads] == [20 // parts] * parts
+    assert text.count("\\begin{table*}") == (parts if inches == 7 else 0)
+
+
+def test_a_part_of_a_latex_table_has_no_single_column() -> None:
+    names = [f"graph-with-a-long-name-{i:02}" for i in range(6)]
+    wide = Table("t", "T", ("variant", *names), [("luo", *["x" * 24] * 6)])
+    heads = re.findall(r"^variant &(.*)\\\\$", render([wide], "latex", inches=7.0), re.MULTILINE)
+    assert [head.count("graph-") for head in heads] == [3, 3]
+
+
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
 def test_latex_compiles_with_booktabs_alone(tmp_path: Path) -> None:
     hostile = "[a_b & 50 % of $x$ {#1} \\input{y} ~^<>"
     wide = Table("", hostile, (hostile, *[hostile, "*"] * 8), [(hostile, *range(16))] * 60)
-    (tmp_path / "t.tex").write_text(render([table(drawings=(wide,))], "latex"))
+    (tmp_path / "t.tex").write_text(render([table(drawings=(wide,))], "latex", inches=4.7))
     (tmp_path / "main.tex").write_text(
         "\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n\\input{t}\n\\end{document}\n"
     )

@@ -474,7 +474,8 @@ def side_by_side(counted: Sequence[Counted]) -> Table:
         (name, *(int(of[name]) if of[name].is_integer() else of[name] for of in searches))
         for name in searches[0]
     ]
-    return Table("totals", "Side by side", ("counter", *(of.title for of in counted)), rows)
+    columns = ("counter", *(of.title for of in counted))
+    return Table("totals", "Side by side", columns, rows, named=True)
 
 
 def tables(
