@@ -109,10 +109,10 @@ def _ranking(kind: Kind) -> Table:
     names = short_names(found["graph"])
     shown = frame.assign(variant=_marked(frame, found))
     first = frame.loc[frame["family"] == ALL, "variant"].iloc[0]
-    drawings = [*_overall(shown, names, total, first), *_by_family(shown, found)]
+    drawings = [*_overall(shown, names, total, first), *_by_family(frame, found)]
     title = f"Ranking over {total} graphs{kind.heading}" if total > 1 else f"Ranking{kind.heading}"
     notes = _notes(frame, tried, total, first)
-    captioned = filter(None, [conditions(found, kind.family), note_on_changes(found)])
+    captioned = filter(None, [conditions(found, kind.family), _note_on_marks(found)])
     return Table.of(f"ranking{kind.suffix}", title, frame, notes, drawings, captioned=captioned)
 
 
@@ -123,6 +123,12 @@ def _marked(frame: pd.DataFrame, found: pd.DataFrame) -> list[str]:
     marked = {*changed[[*SEARCH]].itertuples(index=False, name=None)}
     searches = frame[[*SEARCH]].itertuples(index=False, name=None)
     return [with_aliases(search[0]) + CHANGED if search in marked else search[0] for search in searches]
+
+
+def _note_on_marks(found: pd.DataFrame) -> str:
+    """Returns the note on searches that this project changed, or "" if ``found`` has no rows of them."""
+    note = note_on_changes(found)
+    return f"{note} A marked mean contains at least one of these results." if note else ""
 
 
 def matrices(results: Results) -> list[Table]:
@@ -151,9 +157,9 @@ def _matrix(kind: Kind) -> Table:
     means = summary[["times_best"]].set_axis([_MEAN], axis=1)
     wide = means[[]].join(wide[list(dict.fromkeys(title))]).join(means)
     lines = [*_lines_of_matrix(wide, found, kind, summary["graphs"])]
-    drawn = Table("", "", (*search, *map(str, wide.columns)), lines)
+    drawn = Table("", "", (*search, *map(str, wide.columns)), lines, named=True)
     heading, notes = f"Time over the best of the graph{kind.heading}", (_NOTE, _NOTE_ON_GRAPHS)
-    captioned = [conditions(found, kind.family), note_on_changes(found)]
+    captioned = [conditions(found, kind.family), _note_on_marks(found)]
     captioned += _notes_on_cells(lines, summary["graphs"])
     captioned = [note for note in captioned if note]
     return Table.of(f"matrix{kind.suffix}", heading, wide.reset_index(), notes, [drawn], captioned=captioned)
@@ -336,9 +342,18 @@ def _by_family(frame: pd.DataFrame, found: pd.DataFrame) -> Iterator[Table]:
     whole = some[some["graphs"] == some["family"].map(sizes)]
     if whole.empty:
         return
-    table = whole.pivot_table(index=search, columns="family", values="times_best", sort=False)
-    table = frame.loc[frame["family"] == ALL, search].merge(table.reset_index(), how="left", on=search)
-    names = {str(name): f"{name} ({size})" for name, size in sizes.items()}
-    notes = [_NOTE_ON_FAMILIES] if len(whole) < len(some) or table.isna().any(axis=None) else []
-    table = table[[*search, *sorted(name for name in names if name in table)]]
-    yield Table.of("", "x best by family of graphs (how many)", table.rename(columns=names), notes)
+    timed = whole.dropna(subset=["times_best"])[["family", *search, "times_best"]]
+    means = {tuple(place): ratio for *place, ratio in timed.itertuples(index=False, name=None)}
+    changed = found.loc[changed_knobs(found) != "", ["family", *search]]
+    marked = {*changed.itertuples(index=False, name=None)}
+    families = sorted(set(whole["family"]))
+
+    def cell(place: tuple[str, ...]) -> Cell:
+        return Noted(means[place], CHANGED if place in marked else "") if place in means else None
+
+    searches = frame.loc[frame["family"] == ALL, search].itertuples(index=False, name=None)
+    lines = [(*names, *(cell((family, *names)) for family in families)) for names in searches]
+    lacking = len(whole) < len(some) or any(None in line for line in lines)
+    columns = (*search, *(f"{family} ({sizes[family]})" for family in families))
+    notes = (_NOTE_ON_FAMILIES,) if lacking else ()
+    yield Table("", "x best by family of graphs (how many)", columns, lines, notes)

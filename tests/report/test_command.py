@@ -249,6 +249,7 @@ ONE_TABLE = "--format csv writes one table: choose it with --table"
         ("--graph road", "no rows of graph 'road'"),
         ("--width 3in", "--width goes with --format png"),
         ("--width 84px", "84px is not a length"),
+        ("--format svg --width 1in", "1in is not a length from 2in"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(options: str, words: str, results: Path) -> None:
@@ -408,7 +409,8 @@ def test_times_of_a_search_that_this_project_changed_are_marked(changed: Path, t
     data = json.loads(report(changed, "--table", "matrix,ranking", "--format", "json").stdout)
     assert data["matrix"]["rows"][1] == {"variant": "merrill", "a": 2.0, "b": 2.0, "geometric mean": 2.0}
     assert report(changed, "--plot", "bars", "--out", tmp_path / "bars.svg").exit_code == 0
-    assert re.findall(r"<!-- (merrill.*) -->", (tmp_path / "bars.svg").read_text()) == ["merrill†"]
+    picture = (tmp_path / "bars.svg").read_text()
+    assert re.findall(r"<!-- (a|b|merrill|†) -->", picture) == ["merrill", "†", "a", "b"]  # of graph a
     page = report(changed, "--format", "html").stdout
     assert re.findall(r'"changed": ?(\w+)', page) == ["false", "false", "true", "false"]
     assert "† marks results of merrill with ATOMIC_CLAIM=1." in page

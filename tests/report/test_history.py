@@ -110,3 +110,8 @@ def test_other_methods_give_a_warning(tmp_path: Path) -> None:
         note for note in only(tables(frame(tmp_path, rows), ["history"])).notes if "Warning" in note
     )
     assert warning.endswith("by different methods: the default at aaaaaaa, bbbbbbb; warmup=3 at ccccccc.")
+
+
+def test_the_axes_of_a_history_name_the_quantity_without_a_title(tmp_path: Path) -> None:
+    (picture,) = draw("history", frame(tmp_path, history((3, 2, 1))), titled=False)
+    assert [axes.get_ylabel() for axes in picture.figure.axes] == ["time (ms)"]

@@ -501,7 +501,8 @@ def test_a_picture_without_a_title_keeps_it_as_a_caption(tmp_path: Path) -> None
         text = (tmp_path / "x.svg").read_text()
         captions.append(re.findall("<dc:title>(.*)</dc:title>", text)[0])
         sizes.append(float(re.findall('viewBox="0 0 [0-9.]+ ([0-9.]+)"', text)[0]))
-    assert captions[0] == captions[1] == "Best time of each search; NVIDIA H200; graphs: directed"
+    caption = "Best time of each search; NVIDIA H200; graphs: directed; shown: grid"
+    assert captions[0] == captions[1] == caption
     assert sizes[0] < sizes[1]
     said = refused(invoke("report", "--no-title", file))
     assert said == "--no-title goes with --format png or svg or pdf, not text"

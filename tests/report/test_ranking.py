@@ -163,6 +163,21 @@ def test_families_of_graphs_stand_side_by_side(three: Table) -> None:
     assert [note[:13] for note in by_family.notes] == ["An empty cell"]
 
 
+def test_marks_stand_at_the_families_with_changed_searches(tmp_path: Path) -> None:
+    graphs = ("kronecker(scale=4)", "road(rows=4,columns=4)")
+    rows = [line for graph in graphs for line in on(graph, luo=1.0, merrill=2.0)]
+    rows[1]["knobs"] = "ATOMIC_CLAIM=1"
+    by_family = drawings(table_of("ranking", tmp_path, rows))[-1]
+    lines = {line[0]: line[1:] for line in by_family.rows}
+    assert [getattr(cell, "remark", None) for cell in lines["merrill"]] == ["†", ""]
+
+
+def test_the_headings_of_a_matrix_keep_the_underscores_of_graphs(tmp_path: Path) -> None:
+    (table,) = tables(frame(tmp_path, on("delaunay_n16", luo=1.0, pull=2.0)), ["matrix"])
+    for style, name in (("text", "delaunay_n16"), ("markdown", "delaunay_n16"), ("latex", "delaunay\\_")):
+        assert name in render([table], style)
+
+
 def test_preparation_stands_beside_the_ratios(tmp_path: Path) -> None:
     rows = [row(2.0), row(1.0, variant="reorder", prepare_ms=12.5, compile_ms=900)]
     table = table_of("ranking", tmp_path, rows)

@@ -133,7 +133,8 @@ def _drawn(kind: str, measured: TimedRows, titled: bool, options: dict[str, Any]
         if measured.emulated:
             mark_emulated(picture.figure)
         add_lines(picture.figure, [*filter(None, (devices, shared and f"graphs: {shared}"))])
-        caption = "; ".join(picture.figure.get_suptitle().splitlines())
+        shown = [f"shown: {', '.join(picture.graphs)}"] if picture.graphs else []
+        caption = "; ".join([*picture.figure.get_suptitle().splitlines(), *shown])
         if not titled:
             remove_title(picture.figure)
         fit_page(picture.figure)

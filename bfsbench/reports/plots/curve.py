@@ -164,9 +164,11 @@ def histories(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
         figure, axes = panels(heading, len(graphs), size=_PANEL, about=[measured.quantity, *rings])
         for axis, graph in zip(axes, graphs, strict=True):
             axis.set_title(wrapped(names[graph]))
+            axis.set_ylabel("time (ms)")
             _history(axis, drawn[drawn["graph"] == graph], searches)
         legend_of_all(figure)
-        yield Picture(file_name(f"history{measured.suffix}", page), heading, figure)
+        shown = tuple(names[graph] for graph in graphs)
+        yield Picture(file_name(f"history{measured.suffix}", page), heading, figure, graphs=shown)
 
 
 def _history(axis: Axes, found: pd.DataFrame, searches: list[str]) -> None:

@@ -94,6 +94,9 @@ _SMALLEST = 0.6
 _NARROWED = 0.75
 """Smallest width of a panel, relative to its usual width, if several panels share a given width."""
 
+_MARK_POINTS, _TICK_POINTS = 8.0, 4.5
+"""Width in points of the room for marks beside a panel, and of the room for the ticks of its axis."""
+
 STYLE: dict[str, Any] = {
     "font.size": 9,
     "axes.titlesize": 10,
@@ -121,8 +124,9 @@ class Picture:
     title: str
     figure: Figure
     caption: str = ""
-    """The title, the devices and the options of the graphs, in one line."""
+    """The title, the devices, the options of the graphs and the names of the graphs, in one line."""
     devices: tuple[str, ...] = ()  # the devices of the shown times; if empty, the devices of all rows
+    graphs: tuple[str, ...] = ()  # short names of the graphs of the panels, for the caption
 
     def encoded(self, style: str) -> bytes:
         """Returns the figure as the bytes of a file in one of FORMATS. Equal figures give equal bytes."""
@@ -292,12 +296,15 @@ def lined_pictures(
         shown = [label for label in labels if label in present]
         size = (panel[0], panel[1] - _LINE_INCHES * (len(labels) - len(shown)))
         figure, axes = panels(heading, len(titles), size=size, labels=shown, sharey=True)
-        axes[0].set_yticks(range(len(shown)), _marked(shown, chosen))  # all panels share this axis
+        axes[0].set_yticks(range(len(shown)), shown)  # all panels share this axis
         axes[0].set_ylim(len(shown) - 0.5, -0.5)
         letters, columns = letters_over(axes[0]), columns_of(axes[0])
+        changed = chosen[changed_knobs(chosen) != ""]
         for axis, graph in zip(axes, titles, strict=True):
             axis.set_title(measured.above(graph, letters))
             draw(axis, chosen[chosen["title"] == graph], shown, chosen)
+            if len(changed):
+                _mark(axis, {shown.index(label) for label in changed["label"][changed["title"] == graph]})
             if label:
                 axis.set_xlabel(wrapped(label, letters))
         meant = "\n".join(
@@ -310,7 +317,9 @@ def lined_pictures(
         above = max(measured.above(graph, letters).count("\n") for graph in titles)
         lines = above * math.ceil(len(titles) / columns) + meant.count("\n") + 1
         figure.set_figheight(figure.get_figheight() + scaled(_TITLE_INCHES) * lines)
-        yield Picture(file_name(f"{name}{measured.suffix}", part, page), heading, figure), chosen
+        named = file_name(f"{name}{measured.suffix}", part, page)
+        short = tuple(measured.short.get(graph, graph) for graph in titles)
+        yield Picture(named, heading, figure, graphs=short), chosen
 
 
 def _panels_on_a_page(
@@ -335,11 +344,13 @@ def rows_that_fit(panel: float, lines: int, legend: int) -> int:
     return max(1, int(room / scaled(panel)))
 
 
-def _marked(labels: Sequence[str], rows: pd.DataFrame) -> list[str]:
-    """Returns the labels of a plot's lines. A label gets a mark if one of the rows with this label belongs to
-    a search that this project changed."""
-    changed = set(rows["label"][changed_knobs(rows) != ""])
-    return [label + CHANGED if label in changed else label for label in labels]
+def _mark(axes: Axes, places: Iterable[int]) -> None:
+    """Writes marks to the left of a panel, at the lines with these numbers. The panels of a picture have
+    different marks, because each graph has its own fastest configuration."""
+    axes.tick_params(axis="y", pad=scaled(_MARK_POINTS))
+    for place in places:
+        at: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
+        axes.annotate(CHANGED, (0, place), (-_TICK_POINTS, 0), ha="right", va="center", **at)
 
 
 _LOOKS: ContextVar[dict[str, int]] = ContextVar("looks")
