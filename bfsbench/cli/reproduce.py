@@ -16,7 +16,7 @@ from bfsbench.bench.sweep import deadline_in, preview
 from bfsbench.cli.options import FOLDER, PATH, POSITIVE, KnobCommand, completer, measuring_options, rendered
 from bfsbench.cli.sweeps import carry_out_points, print_plan, request
 from bfsbench.experiments import bundled, find, graph500
-from bfsbench.experiments.declaration import Experiment
+from bfsbench.experiments.declaration import Experiment, GraphUse
 from bfsbench.experiments.graph500 import LARGEST_SCALE, NUM_SOURCES, SMALLEST_SCALE
 from bfsbench.experiments.sweeps import (
     RULE,
@@ -120,10 +120,11 @@ def reproduce_command(
     _require_options_of_experiments(names, scale, knobs)
     experiments = [find(name) for name in names]
     labels = [label for value in graphs for label in split_list(value)]
-    can_do_without = dry_run or bool(rows)
-    chosen = [
-        _chosen(experiment, labels, scale or 1.0, stand_ins, can_do_without) for experiment in experiments
-    ]
+    chosen = []
+    for experiment in experiments:
+        uses = _labelled(experiment, labels)
+        needed = uses if experiment.needs_graphs or not rows else []
+        chosen.append(_chosen(experiment, needed, scale or 1.0, stand_ins, dry_run or bool(rows)))
     searches = split_list(variant or "")
     reduced = [reduced_to(experiment, searches, tune) for experiment in experiments]
     deadline = deadline_in(minutes)
@@ -138,6 +139,8 @@ def reproduce_command(
         files = list(rows) or ([path] if path.exists() else [])
         drawn = experiment.needs_graphs or not (rows or experiment.sweeps)
         _show(experiment, files, out, choices if drawn else [])
+        if rows and experiment.sweeps:
+            _warn_of_other_rows(experiment, files)
     if not complete:
         raise SystemExit(1)
 
@@ -210,19 +213,24 @@ def _print_list() -> None:
     click.echo(tabulate(lines, headers=["name", "reproduces", "what"]))
 
 
-def _chosen(
-    experiment: Experiment, labels: list[str], scale: float, stand_ins: bool, can_do_without: bool
-) -> list[Choice]:
+def _labelled(experiment: Experiment, labels: list[str]) -> list[GraphUse]:
     """Return the graphs of an experiment that have these labels. Without labels, return all its graphs.
-
-    Raises UsageError for an unknown label, and for a graph that is not on disk. If ``can_do_without`` is
-    true, a graph that is not on disk causes only a warning.
-    """
+    Raises UsageError for an unknown label."""
     known = {use.title: use for use in experiment.graphs}
     for label in labels:
         if label not in known:
             raise UsageError(f"experiment {experiment.name} has no graph '{label}': {', '.join(known)}")
-    uses = [use for title, use in known.items() if not labels or title in labels]
+    return [use for title, use in known.items() if not labels or title in labels]
+
+
+def _chosen(
+    experiment: Experiment, uses: list[GraphUse], scale: float, stand_ins: bool, can_do_without: bool
+) -> list[Choice]:
+    """Return the graphs to search for ``uses``, which are graphs of the experiment.
+
+    Raises UsageError for a graph that is not on disk. If ``can_do_without`` is true, a graph that is not on
+    disk causes only a warning.
+    """
     choices, missing = choose(uses, scale, stand_ins)
     try:
         require_all(missing, stand_ins)
@@ -252,6 +260,14 @@ def _measure(
         if outcome.cut:
             break
     return complete
+
+
+def _warn_of_other_rows(experiment: Experiment, files: list[Path]) -> None:
+    """Print a warning if no row of the result files belongs to the experiment."""
+    from bfsbench.experiments.outcome import why_no_row_fits
+
+    if reason := why_no_row_fits(experiment, files):
+        click.echo(f"bfsbench: {experiment.name}: {reason}", err=True)
 
 
 def _print_plan(experiment: Experiment, choices: list[Choice], measuring: Method, path: Path) -> None:

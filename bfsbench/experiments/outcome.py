@@ -271,6 +271,23 @@ def read_outcome(
     return Outcome(experiment, rows, levels, known, loaded)
 
 
+def why_no_row_fits(experiment: Experiment, files: Sequence[Path]) -> str:
+    """Returns a sentence if no row of result files belongs to the experiment, else "". The sentence names a
+    graph of the experiment that the files have under other reading options, if there is one."""
+    if not read_outcome(experiment, files, {}).rows.empty:
+        return ""
+    locators = [resolve(use.name).locator for use in experiment.graphs]
+    wanted = {locator.partition(":")[0]: locator for locator in locators}
+    for graph in read_results(files)["graph"].unique():
+        name = split_marks(graph.rpartition(":")[0])[0].partition(":")[0]
+        if name in wanted and graph not in locators:
+            return (
+                f"no row fits, because the files have {graph} and the experiment searches {wanted[name]}: "
+                "the reading options differ"
+            )
+    return "no row fits: the files lack the experiment's graphs or its searches"
+
+
 _PLACE = ["graph_checksum", "source", "device"]
 
 

@@ -135,6 +135,17 @@ def test_tables_can_be_made_again_from_rows_alone(mine: Path, tmp_path: Path) ->
         "a sweep shows its own table first"
     )
     assert rows.read_bytes() == kept
+    assert "not here" not in tiny(str(mine), "--rows", "out/mine.csv", cwd=tmp_path).stderr
+
+
+def test_rows_that_do_not_fit_an_experiment_are_told(mine: Path, tmp_path: Path) -> None:
+    name = "lattice(rows=9,columns=7)"
+    other = tmp_path / "other.toml"
+    other.write_text(MINE.replace(f'"{name}"', f'"{name}:self_loops=drop"'))
+    tiny(str(other), "--graph", "streets", cwd=tmp_path)
+    done = tiny(str(mine), "--rows", "out/other.csv", cwd=tmp_path)
+    assert "mine: no row fits, because the files have lattice(rows=9,columns=7" in done.stderr
+    assert done.stderr.endswith("the reading options differ\n")
 
 
 def test_an_output_that_cannot_be_written_is_told(mine: Path, tmp_path: Path) -> None:
