@@ -343,8 +343,8 @@ def _knob(name: str) -> Callable[[str], str | None]:
 
 
 def number(value: float) -> str:
-    """Returns a number as text with three significant digits and without an exponent, such as ``0.0527`` or
-    ``1,090``."""
+    """Returns a number as text, rounded to three significant digits and without an exponent, such as
+    ``0.0527`` or ``1,090``. Zeros at the end of a fraction are left out: ``0.28``, not ``0.280``."""
     rounded = float(f"{value:.3g}")
     return f"{value:,.0f}" if abs(rounded) >= 100 else f"{Decimal(f'{value:.3g}'):f}"
 
@@ -559,30 +559,37 @@ def _with_origins(
     above: list[pd.DataFrame] = []
     shown: set[str] = set()
     line, in_table, begun, times_begun = "", False, 0, 0
+
+    def end_table() -> None:
+        reason = reasons.pop(0) if reasons else None
+        frames = read[begun : len(read)]
+        read.check(times_begun, in_table=True)
+        here = facts_of(frames)
+        if origin := line_of(here, reason):
+            made.append(f"\n{origin}{outdated(here, present_code)}{other_rows(here, above)}\n")
+            made.append(origins_of(here))
+        files = [file for file in files_of(frames) if file not in shown]
+        made.extend(command_of(Path(file)) for file in files)
+        shown.update(files)
+        above.append(here)
+
     for part in parts:
         for piece in part.splitlines(keepends=True):
             line += piece
             if in_table and not line.startswith("|"):
-                reason = reasons.pop(0) if reasons else None
-                frames = read[begun : len(read)]
-                read.check(times_begun, in_table=True)
-                times_begun = len(read.times)
-                here = facts_of(frames)
-                if origin := line_of(here, reason):
-                    made.append(f"\n{origin}{outdated(here, present_code)}{other_rows(here, above)}\n")
-                    made.append(origins_of(here))
-                files = [file for file in files_of(frames) if file not in shown]
-                made += [command_of(Path(file)) for file in files]
-                shown.update(files)
-                above.append(here)
-                in_table = False
+                end_table()
+                times_begun, in_table = len(read.times), False
             if line.startswith("|") and not in_table:
                 read.check(times_begun, in_table=False)
                 in_table, begun, times_begun = True, len(read), len(read.times)
             if line.endswith("\n"):
                 made.append(line)
                 line = ""
-    read.check(times_begun, in_table=in_table)
+    if in_table:
+        made.append(f"{line}\n" if line else "")
+        end_table()
+        return "".join(made)
+    read.check(times_begun, in_table=False)
     return "".join([*made, line])
 
 

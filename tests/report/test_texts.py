@@ -215,6 +215,14 @@ def test_a_table_says_which_rows_it_is_made_of(folder: Path) -> None:
     assert f"| pull | 2 |\n\n{ORIGIN}`a.csv` (commit abc, 2026-11-21, NVIDIA H200).\n\nEnd." in result.stdout
 
 
+def test_a_table_at_the_end_of_a_text_says_its_origin(folder: Path) -> None:
+    for end in ("", "\n"):
+        table = (TABLE % "a.csv").removesuffix("\n\nEnd.\n") + end
+        assert filled(folder, table).stdout.endswith(
+            f"| pull | 2 |\n\n{ORIGIN}`a.csv` (commit abc, 2026-11-21, NVIDIA H200).\n"
+        )
+
+
 def test_a_table_of_different_code_is_an_error_unless_it_is_declared(folder: Path) -> None:
     rows = [row(1.0, graph="a", code="one"), row(2.0, graph="b", code="two", commit="def")]
     write(folder / "rows" / "mixed.csv", rows)
