@@ -441,8 +441,10 @@ _EMS = {
 _EM = 0.56
 """Width of the letters that are not in ``_EMS``. The widths are those of Computer Modern, relative to the
 font size, with similar letters taken together."""
-_LATEX_ROWS = 40
-"""Number of rows at ``\\scriptsize`` that fit on a page under a long caption."""
+_LETTER_POINTS = 4.2
+"""Usual width of a letter at ``\\scriptsize``."""
+_LATEX_LINES = 40
+"""Number of lines at ``\\scriptsize`` that fit on a page under a long caption."""
 _LATEX_FLOATS = 15
 """Number of floating tables after which a page ends. LaTeX refuses more than 52 tables that wait for a
 page."""
@@ -517,9 +519,9 @@ def _latex_parts(table: Table, inches: float) -> Iterator[_Tabular]:
         return [max(_points(cell, size) for cell in column) for column in zip(heads, *cells, strict=True)]
 
     size, usual = _USUAL, sum(widths(_USUAL)) + _USUAL.gap * len(heads)
-    if len(cells) > _LATEX_ROWS // 2 or usual > min(inches, _TEXT_INCHES) * _POINTS_AN_INCH:
+    if len(cells) > _LATEX_LINES // 2 or usual > min(inches, _TEXT_INCHES) * _POINTS_AN_INCH:
         size = _SMALL
-        letters = int(room / (_EM * size.em))
+        letters = int(room / _LETTER_POINTS)
         first, *rest = _widths(cells)
         rooms = [min(first, letters // 2)]
         rooms += [min(width, letters - rooms[0] - _GAP) for width in rest]
@@ -528,8 +530,7 @@ def _latex_parts(table: Table, inches: float) -> Iterator[_Tabular]:
     wide = [width + size.gap for width in widths(size)]
     column = inches if inches <= _TWO_COLUMNS_INCHES else _COLUMN_INCHES
     groups = _balanced_parts(wide, room)
-    for begin in range(0, len(cells), _LATEX_ROWS):
-        rows = cells[begin : begin + _LATEX_ROWS]
+    for rows in _pages_of(cells):
         for places in groups:
             head = _latex_line(_stacked(heads[place], sides[place]) for place in places)
             body = [_latex_line(_stacked(line[place], sides[place]) for place in places) for line in rows]
@@ -538,6 +539,21 @@ def _latex_parts(table: Table, inches: float) -> Iterator[_Tabular]:
             lines = [*size.commands, f"\\begin{{tabular}}{{{columns}}}", *ruled, "\\end{tabular}"]
             is_wide = sum(wide[place] for place in places) > column * _POINTS_AN_INCH
             yield _Tabular("\n".join(lines), is_wide)
+
+
+def _pages_of(cells: Iterable[list[str]]) -> Iterator[list[list[str]]]:
+    """Splits the rows of a LaTeX table into parts of at most ``_LATEX_LINES`` lines, if this is possible."""
+    page: list[list[str]] = []
+    height = 0
+    for row in cells:
+        lines = max(cell.count("\n") + 1 for cell in row)
+        if page and height + lines > _LATEX_LINES:
+            yield page
+            page, height = [], 0
+        page.append(row)
+        height += lines
+    if page:
+        yield page
 
 
 def _stacked(cell: str, side: str) -> str:

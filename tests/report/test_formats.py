@@ -174,6 +174,13 @@ def test_a_part_of_a_latex_table_has_no_single_column() -> None:
     assert [head.count("graph-") for head in heads] == [3, 3]
 
 
+def test_rows_of_several_lines_take_their_room_on_a_latex_page() -> None:
+    name = ":".join(["option" * 5] * 3)  # three lines in a column of half the width
+    tall = Table("t", "T", ("graph", "search_ms"), [(name, 1.0)] * 30)
+    parts = render([tall], "latex", inches=4.7).split("\\begin{tabular}")[1:]
+    assert [part.count("[l]{option") for part in parts] == [13, 13, 4]
+
+
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
 def test_latex_compiles_with_booktabs_alone(tmp_path: Path) -> None:
     hostile = "[a_b & 50 % of $x$ {#1} \\input{y} ~^<>"
