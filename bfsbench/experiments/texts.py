@@ -561,16 +561,14 @@ def _with_origins(
     line, in_table, begun, times_begun = "", False, 0, 0
 
     def end_table() -> None:
-        reason = reasons.pop(0) if reasons else None
         frames = read[begun : len(read)]
         read.check(times_begun, in_table=True)
         here = facts_of(frames)
-        if origin := line_of(here, reason):
+        if origin := line_of(here, reasons.pop(0) if reasons else None):
             made.append(f"\n{origin}{outdated(here, present_code)}{other_rows(here, above)}\n")
             made.append(origins_of(here))
-        files = [file for file in files_of(frames) if file not in shown]
-        made.extend(command_of(Path(file)) for file in files)
-        shown.update(files)
+        made.extend(command_of(Path(file)) for file in files_of(frames) if file not in shown)
+        shown.update(files_of(frames))
         above.append(here)
 
     for part in parts:
@@ -588,9 +586,10 @@ def _with_origins(
     if in_table:
         made.append(f"{line}\n" if line else "")
         end_table()
-        return "".join(made)
-    read.check(times_begun, in_table=False)
-    return "".join([*made, line])
+    else:
+        read.check(times_begun, in_table=False)
+        made.append(line)
+    return "".join(made)
 
 
 def _line(error: BaseException, template: str) -> int:

@@ -23,13 +23,13 @@ from bfsbench.reports.plots.picture import (
     Picture,
     bar_axis,
     end_of,
-    legend_below,
     legend_of,
     legend_of_all,
     lined_pictures,
     note,
     number,
     plain_log,
+    scaled,
 )
 from bfsbench.reports.rows import SPEED_UP, STATISTIC, TYPICAL
 
@@ -232,9 +232,22 @@ def _ablation_panel(
         dashes = _DASHES[index % len(_DASHES)]
         axis.axvline(value, color=COLOURS[4], linestyle=dashes, label=f"{label} ({number(value)})")
     if len(here):
-        legend_below(axis)
+        _legend_below(axis)
     axis.axvline(1, color="#555555", linewidth=1, zorder=0.5)
     axis.grid(visible=False, axis="y")
+
+
+_AXIS_INCHES = 0.4
+"""Height in inches of the numbers and the label under a horizontal axis."""
+
+
+def _legend_below(axes: Axes) -> None:
+    """Adds a legend of one panel's lines, under the label of the panel's horizontal axis."""
+    from matplotlib.transforms import ScaledTranslation
+
+    assert axes.figure is not None
+    under = axes.transAxes + ScaledTranslation(0, -scaled(_AXIS_INCHES), axes.figure.dpi_scale_trans)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=under, fontsize=scaled(8))
 
 
 _LEAST_PERCENT = 1.0

@@ -73,8 +73,6 @@ _LINE_INCHES = 0.2
 """Height in inches of one line of labels beside an axis."""
 _PANEL_INCHES = 3.6
 """Usual width in inches of a panel with one line per search."""
-_AXIS_INCHES = 0.4
-"""Height in inches of the numbers and the label under a horizontal axis."""
 PAGE_INCHES = 8.5
 """The largest height in inches of a picture that fits a screen, or the text block of a page."""
 _COMPRESSED = 1.15
@@ -436,15 +434,6 @@ def legend_of(figure: Figure, handles: Sequence[Artist], labels: Sequence[str] =
     meaning = figure.get_supxlabel()  # would lie under the legend, and so becomes the legend's title
     figure.supxlabel("")
     figure.legend(handles, names, loc="outside lower center", ncols=columns, title=meaning or None)
-
-
-def legend_below(axes: Axes) -> None:
-    """Adds a legend of one panel's lines, under the label of the panel's horizontal axis."""
-    from matplotlib.transforms import ScaledTranslation
-
-    assert axes.figure is not None
-    under = axes.transAxes + ScaledTranslation(0, -scaled(_AXIS_INCHES), axes.figure.dpi_scale_trans)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=under, fontsize=scaled(8))
 
 
 def end_of(values: Iterable[float]) -> float:
