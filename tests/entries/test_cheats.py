@@ -73,6 +73,17 @@ def test_a_child_that_is_left(toys: Path, line: Graph, kind: str, how: str) -> N
     wait_until(lambda: marked_processes() <= before, 1)
 
 
+def test_a_launcher_must_replace_itself_by_the_program(toys: Path, line: Graph) -> None:
+    file, launcher = declare(toys, "command", "launched"), toys / "launcher"
+    file.write_text(file.read_text().replace('"{here}/cheat"', '"{here}/launcher", "{here}/cheat"'))
+    launcher.write_text('#!/bin/sh\nexec "$@"\n')
+    launcher.chmod(0o755)
+    assert len(timed(file, line).search_ms) == 3
+    launcher.write_text('#!/bin/sh\n"$@"\nexit $?\n')
+    with pytest.raises(WrongResultError, match="left 1 other processes running"):
+        timed(file, load(LINE))
+
+
 @pytest.mark.parametrize(
     ("kind", "how", "message"),
     [
