@@ -318,6 +318,7 @@ def test_the_exit_code_tells_whether_anything_can_run(
     text = invoke("doctor")
     assert text.exit_code == code
     for backend, able in read["usable"].items():
+        assert invoke("doctor", "--backend", backend).exit_code == (0 if able else 1)
         assert f"Backend {backend} {'can run' if able else 'cannot run yet'}." in text.stdout
 
 

@@ -3,11 +3,14 @@ this machine's CPU."""
 
 from __future__ import annotations
 
+import ctypes
 import logging
+import os
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 from bfsbench.support.errors import DeviceError, ToolchainError, UnsupportedDeviceError, UsageError
+from bfsbench.support.toolchain import DRIVER_LIBRARY
 
 if TYPE_CHECKING:
     from bfsbench.backends.base import Device
@@ -27,10 +30,12 @@ def open_device(backend: str, schedule_seed: int = 0) -> Device:
 
     ``schedule_seed`` determines the order in which the backend ``cpu`` runs threads and blocks. Raises
     UsageError if the backend is unknown or not available, or if the GPU is too old for the kernels. If
-    ``backend`` is ``auto`` and the GPU is too old, a warning is logged, and the device is ``cpu``.
+    ``backend`` is ``auto``, and the machine seems to have a GPU that cannot be used, a warning is logged, and
+    the device is ``cpu``.
     """
     if backend not in BACKENDS:
         raise UsageError(f"unknown backend '{backend}': choose from {', '.join(BACKENDS)}")
+    reasons: list[str] = []
     for name in GPU_BACKENDS if backend == "auto" else {backend} - {"cpu"}:
         try:
             from bfsbench.backends.cuda import CudaDevice
@@ -40,13 +45,35 @@ def open_device(backend: str, schedule_seed: int = 0) -> Device:
             if backend != "auto":
                 raise
             _LOG.warning("bfsbench: %s: kernels run in the emulator", error)
+            reasons.clear()
             break
         except (ImportError, DeviceError, ToolchainError) as error:
             if backend != "auto":
                 raise UsageError(f"no CUDA device can be used ({error}): see 'bfsbench doctor'") from error
+            reasons.append(f"{name}: {error}")
+    if reasons and (sign := _sign_of_gpu()):
+        told = (
+            "bfsbench: %s, but no GPU can be used (%s), so kernels run in the emulator: see 'bfsbench doctor'"
+        )
+        _LOG.warning(told, sign, "; ".join(reasons))
     from bfsbench.backends.cpu import CpuDevice
 
     return CpuDevice(seed=schedule_seed)
+
+
+def _sign_of_gpu() -> str:
+    """Returns a sentence about a sign that this machine has a GPU, or that a batch system has given one to
+    this process. Returns an empty text if there is no sign, or if CUDA_VISIBLE_DEVICES hides all GPUs."""
+    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1", "NoDevFiles"):
+        return ""
+    for name, none in (("CUDA_VISIBLE_DEVICES", ""), ("SLURM_JOB_GPUS", ""), ("SLURM_GPUS_ON_NODE", "0")):
+        if os.environ.get(name, none) not in ("", none):
+            return f"{name}={os.environ[name]} names a GPU"
+    try:
+        ctypes.CDLL(DRIVER_LIBRARY)
+    except OSError:
+        return ""
+    return f"{DRIVER_LIBRARY} is here"
 
 
 def has_gpu() -> bool:

@@ -377,7 +377,8 @@ class Worker:
             why = error.strerror or error
             raise BfsbenchError(f"the worker process could not be started: {why}") from error
         try:
-            pipe.send(0, json.dumps([self._backend, self._schedule_seed]).encode())
+            backend = self.device.backend if self.device else self._backend  # not `auto` after a restart
+            pipe.send(0, json.dumps([backend, self._schedule_seed]).encode())
             answer = messages.decode_answer(pipe.receive(0, START_LIMIT_S)[1])
             if not isinstance(answer, messages.Ready | messages.Refused):
                 raise DamagedError("the worker process did not describe its device")

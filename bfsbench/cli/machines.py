@@ -26,19 +26,22 @@ from bfsbench.support.storage import output
 
 @click.command()
 @click.option("--format", "style", type=click.Choice(["text", "json"]), default="text")
+@measuring_option("backend", "Decides the exit code: 0 if this backend can run.")
 @click.option("--cluster", metavar="WHERE", help=f"Check the workers of a cluster instead: {FORMS}.")
 @measuring_option("tls")
 @measuring_option("insecure")
 @click.pass_context
 def doctor_command(
-    context: click.Context, style: str, cluster: str | None, tls: str | None, insecure: bool
+    context: click.Context, style: str, backend: str, cluster: str | None, tls: str | None, insecure: bool
 ) -> None:
     """Check what is installed, and say how to install what is missing.
 
-    The exit code is 0 if at least one backend can run, and otherwise 1. With --cluster, the exit code is 0 if
-    all workers can run and are alike, and otherwise 1.
+    The exit code is 0 if at least one backend can run, and otherwise 1. With --backend, the exit code is 0 if
+    this backend can run. With --cluster, the exit code is 0 if all workers can run and are alike.
     """
     if cluster is not None:
+        if backend != "auto":
+            raise UsageError("--backend goes without --cluster, which checks the backends of its workers")
         context.exit(0 if _examine_cluster(cluster, style, tls, insecure) else 1)
     for name, given in (("--tls", tls), ("--insecure", insecure)):
         if given:
@@ -56,7 +59,7 @@ def doctor_command(
         click.echo()
         for name, able in usable.items():
             click.echo(f"Backend {name} can run." if able else f"Backend {name} cannot run yet.")
-    context.exit(0 if any(usable.values()) else 1)
+    context.exit(0 if usable.get(backend, any(usable.values())) else 1)
 
 
 def _examine_cluster(text: str, style: str, tls: str | None, insecure: bool) -> bool:
@@ -100,7 +103,8 @@ def _text(section: Section) -> str:
 @click.option(
     "--clean",
     metavar="PARTS",
-    help="Remove these folders of the cache, or 'all'. Later commands make or download missing files again.",
+    help="Remove these folders of the cache, or 'all'. Later commands make or download missing files again, "
+    "except built entries ('bfsbench entry build' makes them).",
 )
 @format_option()
 def cache_command(clean: str | None, style: str) -> None:
