@@ -26,7 +26,9 @@ from bfsbench.programs.families.base import Paths, Problem
 from bfsbench.rows.columns import profile_rows
 from bfsbench.rows.point import Point
 from bfsbench.rows.provenance import base_row, failed_row
+from bfsbench.support import storage
 from bfsbench.support.errors import DeviceError, KernelError, LaunchError, UsageError, WrongResultError
+from bfsbench.support.paths import cache_dir
 from bfsbench.variants import find, find_family
 
 PROBLEMS_KEPT = 16
@@ -68,8 +70,8 @@ class Session:
         it.
 
         Raises UsageError if no graph is in use, or if the variant needs a device or a block size that is
-        missing. Raises LaunchError if the variant is a program that needs a GPU, but the device is the
-        emulator.
+        missing. Also raises UsageError if the variant is an entry and the cache cannot be written. Raises
+        LaunchError if the variant is a program that needs a GPU, but the device is the emulator.
         """
         variant = find(name)
         if self._graph is None:
@@ -80,6 +82,7 @@ class Session:
             if not issubclass(variant, ForeignProgram):
                 return variant(self._graph, knobs)
             if self._copy is None:
+                storage.require_writable(cache_dir() / "entries" / "runs")
                 self._copy = self._graph.in_memory()
             return variant(self._copy, knobs)
         if self.device is None or self._on_device is None or block is None:

@@ -53,14 +53,15 @@ def build(entry: Entry, source: Path | None = None, tell: Callable[[str], None] 
     ``source`` is given, use this clone of the repository. ``tell`` prints progress messages. Returns the path
     of ``record.json``, which describes the build.
 
-    Raises UsageError if there is nothing to build, if the commit or a file cannot be obtained, or if a change
-    does not apply. Raises ToolchainError if git or a compiler is missing, if a command fails, or if the
-    commands do not make a declared file. The previous build stays until the new build is complete.
+    Raises UsageError if there is nothing to build, if the cache cannot be written, if the commit or a file
+    cannot be obtained, or if a change does not apply. Raises ToolchainError if git or a compiler is missing,
+    if a command fails, or if the commands do not make a declared file. The previous build stays until the new
+    build is complete.
     """
     declared = entry.build
     if declared is None:
         raise UsageError(f"entry {entry.name} has nothing to build")
-    entry.folder.mkdir(parents=True, exist_ok=True)
+    storage.require_writable(entry.folder)
     with storage.locked(entry.folder / ".lock"):
         work = entry.folder / "source"
         shutil.rmtree(work, ignore_errors=True)

@@ -154,8 +154,7 @@ class GraphStore:
             raise BfsbenchError(f"graph {name} was written to {self.root}, but {error}") from error
         except OSError as error:
             raise BfsbenchError(
-                f"cannot store graph {name} in {self.root}: {error.strerror}; free some space there "
-                "or set BFSBENCH_CACHE to another folder"
+                f"cannot store graph {name} in {self.root}: {error.strerror}; {storage.cache_remedy(error)}"
             ) from error
         return stored
 

@@ -13,6 +13,7 @@ import re
 import secrets
 import shutil
 import stat
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -155,6 +156,24 @@ def digest(path: Path) -> str:
             return xxhash.xxh3_128_hexdigest(b"")
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             return xxhash.xxh3_128_hexdigest(content)
+
+
+def cache_remedy(error: OSError) -> str:
+    """Returns a phrase that says what a user can do about an error of writing to the cache."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return "free some space there or set BFSBENCH_CACHE to another folder"
+    return "set BFSBENCH_CACHE to a folder that can be written"
+
+
+def require_writable(folder: Path) -> None:
+    """Make a folder of the cache, unless it exists. Raises UsageError if files cannot be written in it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b" ")
+    except OSError as error:
+        why = error.strerror or error
+        raise UsageError(f"cannot write {folder}: {why}; {cache_remedy(error)}") from error
 
 
 def real(path: Path) -> Path:

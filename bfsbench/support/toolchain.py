@@ -178,7 +178,7 @@ def writing(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         where = f"cannot write {folder}: {error.strerror or error}"
-        raise ToolchainError(f"{where}; set BFSBENCH_CACHE to a folder that can be written") from error
+        raise ToolchainError(f"{where}; {storage.cache_remedy(error)}") from error
 
 
 def _recorded(record: Path) -> Path | None:

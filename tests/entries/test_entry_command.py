@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bfsbench import variants
-from tests.commands import bfsbench as run
+from tests.commands import bfsbench as run, bfsbench_with
 from tests.entries.toy_entries import LINE, compile_toys, declare, entry_in, marked_processes
 
 
@@ -219,3 +219,18 @@ def test_a_check_that_is_stopped_says_where_it_was(swept: Path, own: Path) -> No
     assert said == "toy_command_hangs: 0 of 0 searches are right: stopped on path(n=1)\n"
     assert (check.returncode, errors) == (130, "bfsbench: interrupted\n")
     assert marked_processes() <= before
+
+
+def test_a_cache_that_cannot_be_written_is_one_line(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    (cache / "native").symlink_to(Path(os.environ["BFSBENCH_CACHE"], "native"))
+    (cache / "entries").write_text("a file in the place of the folder")
+    monkeypatch.setenv("BFSBENCH_CACHE", str(cache))
+    words = ("run", "--dataset", LINE, "--variant", "scipy", "--quiet", "--out", "r.csv")
+    (said,) = bfsbench_with("", *words, cwd=tmp_path, check=1).stderr.splitlines()
+    assert f"scipy: error: cannot write {cache}/entries/runs: " in said and "set BFSBENCH_CACHE to" in said
+    (said,) = bfsbench("entry", "build", "my_command", own=own, check=2).splitlines()
+    assert said.startswith(f"bfsbench: cannot write {cache}/entries/my_command: ")

@@ -1,5 +1,6 @@
 """Tests the cache of converted graphs. Unfinished and foreign files are never trusted."""
 
+import errno
 import json
 import multiprocessing
 import os
@@ -235,6 +236,17 @@ def write_little(root: Path) -> None:
     except BfsbenchError as error:
         sys.exit(0 if "File too large; free some space there or set BFSBENCH" in str(error) else 1)
     sys.exit(2)
+
+
+def test_a_read_only_cache_gives_one_line_without_the_advice_to_free_space(
+    store: GraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **_facts: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(BfsbenchError, match="Read-only file system; set BFSBENCH_CACHE to a folder that can"):
+        build(store)
 
 
 def test_a_full_disk_gives_one_line_and_leaves_nothing(store: GraphStore) -> None:
