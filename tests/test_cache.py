@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bfsbench.support.paths import CACHE_PARTS
 from tests.commands import invoke, refused
 
 
@@ -34,3 +35,10 @@ def test_only_the_named_folders_are_removed(cache: Path) -> None:
     assert [path.name for path in cache.iterdir()] == ["entries"]
     assert "entries" in done.stdout and "graphs" not in done.stdout
     assert refused(invoke("cache", "--clean", "grphs")).startswith("unknown folder 'grphs': there are ")
+
+
+def test_the_page_about_graphs_lists_all_folders() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "graphs.md").read_text()
+    table = page.partition("## The cache folder")[2].partition("## In Python")[0]
+    names = [cell for line in table.splitlines() if line.startswith("| `") for cell in line.split("`")[1::2]]
+    assert {*names} == {*CACHE_PARTS}
