@@ -112,9 +112,10 @@ class ResultWriter:
 
     def _unwritable(self, error: OSError) -> UsageError:
         why = error.strerror or error
-        return OptionError(
-            "cannot write {path}: {why}; choose another place by {out}", path=self.path, why=why
-        )
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        remedy = "free some space there, then continue with {resume}, or " if is_full else ""
+        text = f"cannot write {{path}}: {{why}}; {remedy}choose another place by {{out}}"
+        return OptionError(text, path=self.path, why=why)
 
     def append(self, *rows: Mapping[str, Any]) -> None:
         """Write all of the given rows or none of them. Raises UsageError if writing fails, as on a full disk.

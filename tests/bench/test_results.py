@@ -205,7 +205,7 @@ def test_a_full_disk_leaves_no_half_row(path: Path, monkeypatch: pytest.MonkeyPa
         writer.append(make_row())
         real = os.write
         monkeypatch.setattr(os, "write", lambda file, data: real(file, data[:10]))
-        with pytest.raises(UsageError, match=r"cannot write.*No space left"):
+        with pytest.raises(UsageError, match=r"cannot write.*No space left.*free .* resume"):
             writer.append(make_row(source="lost"))
         monkeypatch.undo()
     assert read_rows(path) == [make_row()]
