@@ -57,12 +57,19 @@ def check_source(graph: Graph, source: int) -> int:
 
     Otherwise raises UsageError, whose message names the valid vertices.
     """
-    if not 0 <= source < graph.num_vertices:
-        there = f"{graph.full_name} has vertices 0 .. {graph.num_vertices - 1}"
-        ids = graph.original_ids
-        if ids is not None and len(ids):
-            there += f", whose ids in its file lie within {ids[0]} .. {ids[-1]}"
-        raise UsageError(f"source {source} is out of range: {there}")
+    ids = graph.original_ids
+    hint = "" if ids is None or not len(ids) else f", whose ids in its file lie within {ids[0]} .. {ids[-1]}"
+    return _in_range(source, graph.full_name, graph.num_vertices, hint)
+
+
+def _in_range(source: int, graph: str, num_vertices: int, hint: str = "") -> int:
+    """Return ``source`` if it is one of the ``num_vertices`` vertices of the graph with the name ``graph``.
+
+    Otherwise raises UsageError, whose message names the valid vertices, and ends with ``hint``.
+    """
+    if not 0 <= source < num_vertices:
+        there = f"{graph} has vertices 0 .. {num_vertices - 1}"
+        raise UsageError(f"source {source} is out of range: {there}{hint}")
     return source
 
 
@@ -135,6 +142,12 @@ class SourceChoice:
                 return [graph.vertex(source) for source in self.given]
             return [check_source(graph, whole("a source", source)) for source in self.given]
         return [*choose_sources(graph, self.count, self.seed)] if self.count else [self.number]
+
+    def check(self, graph: str, num_vertices: int) -> None:
+        """Raise UsageError for a given vertex that a graph with the name ``graph`` does not have. Ids and
+        names are not checked."""
+        for source in () if self.published else self.given:
+            _in_range(whole("a source", source), graph, num_vertices)
 
     def stand_ins(self) -> list[int | None]:
         """Return one placeholder per source. Placeholders suffice to count the points of a sweep before its
@@ -384,6 +397,7 @@ class Crossing:
             else:
                 if vertices := known_vertices(named):
                     family.require_size(named.full_name, vertices)
+                    self.sources.check(named.full_name, vertices)
                 axes = replace(self.axes, preset=PRESETS[0])
                 points += plan(axes, {name: self.sources.stand_ins()}, {}, backend)
         return [point for point in dict.fromkeys(points) if known(point) is None]

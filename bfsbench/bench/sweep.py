@@ -293,8 +293,9 @@ class SweepOutcome:
     """The rows of all points in the order requested, including rows that the file had before."""
     statuses: Counter[str]
     """How many of the points measured in this sweep ended with each status."""
-    cut: bool = False
-    """True if the deadline ended the sweep before its last point."""
+    left: int = 0
+    """The number of points that have no row because the deadline ended the sweep. It is the largest possible
+    number if the points of the sweep depend on earlier rows."""
 
     @property
     def failed(self) -> int:
@@ -344,6 +345,10 @@ class SweepProgress:
 
     def done(self, measured: Measured) -> None:
         """Called with the result of each configuration, after its row is on disk."""
+
+    def out_of_time(self, left: int) -> None:
+        """Called if the deadline ends the sweep. ``left`` is the largest number of configurations that have
+        no row yet."""
 
 
 def sweep(request: SweepRequest, progress: SweepProgress | None = None) -> SweepOutcome:
@@ -483,8 +488,9 @@ def _carry_out(
         found = (row or made.get(_identity_of(point, graphs[point.graph])) for point, row in every)
         batch.rows.extend(row for row in found if row is not None)
         outcome.rows.extend(batch.rows)
-        outcome.cut = len(made) < len(left)
-        if outcome.cut:
+        if len(made) < len(left):
+            outcome.left = questions.total - len(outcome.rows)
+            progress.out_of_time(outcome.left)
             break
     outcome.rows[:] = output.finish(outcome.rows)
     return outcome

@@ -257,7 +257,7 @@ def _measure(
         outcome = carry_out_points(asked, out=path.parent)
         complete &= not outcome.failed
         method = replace(method, resume=True)
-        if outcome.cut:
+        if outcome.left:
             break
     return complete
 

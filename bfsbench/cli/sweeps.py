@@ -80,6 +80,7 @@ class JsonLines(SweepProgress):
     def __init__(self) -> None:
         self._again = 0
         self._statuses: Counter[str] = Counter()
+        self._left = 0
         self._failed = False
 
     @classmethod
@@ -107,10 +108,13 @@ class JsonLines(SweepProgress):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         how = "complete" if error is None else "error" if isinstance(error, Exception) else "interrupted"
-        said = {}
+        said: dict[str, object] = {}
+        if error is None and self._left:
+            how, said["left"] = "time over", self._left
         if isinstance(error, Exception) and not isinstance(error, _ReaderGoneError):
-            said["error"] = error.on_command_line if isinstance(error, OptionError) else str(error)
-            self.failed(said["error"])
+            message = error.on_command_line if isinstance(error, OptionError) else str(error)
+            said["error"] = message
+            self.failed(message)
         self._print("end", how=how, points=self._statuses.total(), statuses=dict(self._statuses), **said)
 
     def begin(self, device: DeviceInfo | None, total: int) -> None:
@@ -126,6 +130,9 @@ class JsonLines(SweepProgress):
     def done(self, measured: Measured) -> None:
         self._statuses[measured.row["status"]] += 1
         self._print("point", worker=measured.worker, **as_values(measured.row))
+
+    def out_of_time(self, left: int) -> None:
+        self._left = left
 
     def _print(self, event: str, **facts: object) -> None:
         try:
@@ -180,16 +187,20 @@ def carry_out(
         with progress or SweepDisplay(request.path) as display:
             return sweep(request, display)
     except KeyboardInterrupt:
-        _say_how_to_continue("interrupted", request, out)
+        _say_how_to_continue("interrupted", _begun(request, out))
         raise SystemExit(INTERRUPTED) from None
     except _ReaderGoneError:
-        _say_how_to_continue("the reader of the output has gone", request, out)
+        _say_how_to_continue("the reader of the output has gone", _begun(request, out))
         raise SystemExit(INTERRUPTED) from None
 
 
-def _say_how_to_continue(what: str, request: SweepRequest, out: Path | None) -> None:
-    begun = request.path is not None and request.path.exists()
-    again = f": continue with --resume --out {shlex.quote(str(out or request.path))}" if begun else ""
+def _begun(request: SweepRequest, out: Path | None) -> Path | None:
+    """Return the path with which to continue a sweep, or None if the sweep has no result file yet."""
+    return (out or request.path) if request.path is not None and request.path.exists() else None
+
+
+def _say_how_to_continue(what: str, out: Path | None) -> None:
+    again = f": continue with --resume --out {shlex.quote(str(out))}" if out is not None else ""
     click.echo(f"bfsbench: {what}{again}", err=True)
 
 
@@ -205,8 +216,8 @@ def carry_out_points(
     outcome = carry_out(request, progress, out)
     if not progress:
         _print_outcome(request, outcome)
-    if outcome.cut:
-        _say_how_to_continue("the time is over", request, out)
+    if outcome.left:
+        _say_how_to_continue("the time is over", out or request.path)
     return outcome
 
 
@@ -219,7 +230,7 @@ def _print_outcome(request: SweepRequest, outcome: SweepOutcome) -> None:
     for line in [*decisions(outcome.rows)] if request.method.until_decided else []:
         click.echo(line, err=True)
     came = ", ".join(f"{count} {status}" for status, count in sorted(outcome.statuses.items()))
-    came = came or ("none measured" if outcome.cut else "nothing left to do")
+    came = came or ("none measured" if outcome.left else "nothing left to do")
     see = f"; see 'bfsbench report {request.path}'" if outcome.rows and request.path else ""
     click.echo(f"{plural(outcome.statuses.total(), 'point')}: {came}{see}", err=True)
 
@@ -295,14 +306,15 @@ def print_memory(graphs: Sequence[GraphName], points: Sequence[Point]) -> None:
         click.echo(line)
 
 
-def print_obstacles(graphs: Sequence[GraphName], out: Path | None, resume: bool) -> None:
+def print_obstacles(graphs: Sequence[GraphName], out: Path | None, resume: bool) -> bool:
     """Print what would keep the sweep from running: graphs that are not fetched, and a result file that
-    exists."""
-    for graph in graphs:
-        if missing := not_here(graph):
-            click.echo(missing)
+    exists. Return whether there is an obstacle."""
+    obstacles = [missing for graph in graphs if (missing := not_here(graph))]
     if out is not None and out.exists() and not resume:
-        click.echo(f"{out} exists: add --resume to continue it, or choose another --out")
+        obstacles.append(f"{out} exists: add --resume to continue it, or choose another --out")
+    for obstacle in obstacles:
+        click.echo(obstacle)
+    return bool(obstacles)
 
 
 @click.command(cls=KnobCommand)
@@ -364,9 +376,9 @@ def run_command(
 
     Each combination is a point. It runs once, and its answer is checked by a sequential search or by SciPy.
     Then it is timed --repeats times. Each point becomes a row of the result file as soon as it is measured.
-    Points that fail become rows that say why. The exit code is 1 if a point failed, 124 if --minutes ended
-    the sweep, and 130 after an interrupt. A LIST has commas, and may contain the ranges FIRST:LAST:xFACTOR
-    and FIRST:LAST:+STEP.
+    Points that fail become rows that say why. Exit codes: 1 if a point failed, 2 if an option is wrong, 124
+    if --minutes ended the sweep, 130 after an interrupt. A LIST has commas, and may contain the ranges
+    FIRST:LAST:xFACTOR and FIRST:LAST:+STEP.
     """
     deadline = deadline_in(minutes)
     if as_json and quiet:
@@ -392,13 +404,14 @@ def run_command(
             if measuring.resume and asked.path is not None and asked.path.exists():
                 print_time(points, asked.path)
             print_memory(work.graphs, points)
-            print_obstacles(work.graphs, out, measuring.resume)
+            if print_obstacles(work.graphs, out, measuring.resume):
+                raise SystemExit(UsageError.exit_code)
         else:
             click.echo("nothing left to do")
     else:
         outcome = carry_out_points(asked, progress)
-        if outcome.cut or outcome.failed:
-            raise SystemExit(OUT_OF_TIME if outcome.cut else 1)
+        if outcome.left or outcome.failed:
+            raise SystemExit(OUT_OF_TIME if outcome.left else 1)
 
 
 @click.command(cls=KnobCommand)

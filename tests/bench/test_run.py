@@ -560,9 +560,17 @@ def test_a_dry_run_does_not_make_the_graph(tmp_path: Path) -> None:
 def test_a_dry_run_names_what_a_sweep_lacks(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("precious\n")
     words = ("--variant", "push", "--dry-run", "--dataset")
-    said = run(*words, f"{LATTICE},USA-road-d.W", cwd=tmp_path).stdout
+    said = run(*words, f"{LATTICE},USA-road-d.W", cwd=tmp_path, check=2).stdout
     assert "dataset USA-road-d.W is not here yet: run 'bfsbench fetch USA-road-d.W'" in said
     assert "r.csv exists: add --resume to continue it, or choose another --out" in said
+
+
+@pytest.mark.parametrize("graph", ["path(n=9)", "USA-road-d.W"])
+def test_a_dry_run_refuses_a_source_that_the_graph_does_not_have(tmp_path: Path, graph: str) -> None:
+    done = run(
+        *("--variant", "push", "--dry-run", "--dataset", graph, "--source", "99999999"), cwd=tmp_path, check=2
+    )
+    assert done.stderr.startswith(f"bfsbench: source 99999999 is out of range: {graph}") and not done.stdout
 
 
 def test_a_dry_run_estimates_the_time_that_is_left_from_the_rows_of_the_file(tmp_path: Path) -> None:
