@@ -23,7 +23,7 @@ from click.shell_completion import CompletionItem
 from bfsbench.backends import GPU_BACKENDS
 from bfsbench.bench.options import DEFAULTS, KINDS, OPTIONS, Method
 from bfsbench.reports.table import FORMATS, PAGE_INCHES, SUFFIXES, Table, format_of, render, width_of
-from bfsbench.support.errors import UsageError, as_option, spelt
+from bfsbench.support.errors import KernelError, UsageError, as_option, spelt
 from bfsbench.support.storage import output
 from bfsbench.variants import add_folder, all_variants, every_variant, find, look
 

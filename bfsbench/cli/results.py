@@ -49,9 +49,6 @@ if TYPE_CHECKING:
 PAGE = "html"
 LATEX = "latex"
 HISTORY = "history"
-_LEAST_INCHES = 2.0
-"""The least width of a picture or table. Narrower panels have no room between their labels."""
-_INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
 
 
 class Inches(click.ParamType[float]):
@@ -60,12 +57,10 @@ class Inches(click.ParamType[float]):
     name = "LENGTH"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(in|cm|mm)", str(value))
-        width = float(found[1]) * _INCHES[found[2]] if found else 0.0
-        if not _LEAST_INCHES <= width <= 100:
-            known = f"a length from {_LEAST_INCHES:g}in to 100in"
-            self.fail(f"{value} is not {known}, such as 3.3in, 84mm or 8.4cm.", param, ctx)
-        return width
+        try:
+            return inches(value)
+        except UsageError as error:
+            self.fail(f"{error}.", param, ctx)
 
 
 @click.command()
@@ -187,8 +182,8 @@ def report_command(
             else:
                 compact = style == LATEX and rows["graph"].nunique() > 1
                 chosen = names or (IN_PAPERS if compact else None)
-                made, inches = tables(rows, chosen, levels), width or PAGE_INCHES
-                file.write(rendered(made, style, file, narrow="--backend", inches=inches))
+                made = tables(rows, chosen, levels)
+                file.write(rendered(made, style, file, narrow="--backend", inches=width or PAGE_INCHES))
     if others := [path.name for folder in files for path in left_out(folder)]:
         click.echo(f"bfsbench: not result files, and left out: {', '.join(others)}", err=True)
     if not history and (style in PICTURES or (names and "provenance" not in names)):

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 
 _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
+_LEAST_INCHES = 2.0
+"""The least width of a picture or table. Narrower panels have no room between their labels."""
 
 
 def inches(length: object) -> float:
@@ -41,8 +43,9 @@ def inches(length: object) -> float:
     or out of range."""
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(in|cm|mm)", str(length))
     width = float(found[1]) * _INCHES[found[2]] if found else 0.0
-    if not 1 <= width <= 100:
-        raise UsageError(f"{length} is not a length from 1in to 100in, such as 3.3in, 84mm or 8.4cm")
+    if not _LEAST_INCHES <= width <= 100:
+        known = f"a length from {_LEAST_INCHES:g}in to 100in"
+        raise UsageError(f"{length} is not {known}, such as 3.3in, 84mm or 8.4cm")
     return width
 
 
