@@ -152,12 +152,21 @@ class Answer:
             raise WrongResultError("it wrote its answer after it had replied")
 
     def poison(self) -> None:
-        """Overwrite the answer with a value that no search writes. The file is overwritten in place and not
-        replaced, because the program may have mapped it into memory."""
-        with self.path.open("r+b" if self.path.exists() else "w+b") as file:
-            np.full(self._num_vertices, POISON, "<i4").tofile(file)
-            file.truncate(4 * self._num_vertices)
+        """Overwrite the answer with a value that no search writes."""
+        self._overwrite(np.full(self._num_vertices, POISON, "<i4"))
         self._digest = ""
+
+    def restore(self, values: npt.NDArray[np.int32]) -> None:
+        """Write back an answer, int32[V], that ``read`` has returned."""
+        self._overwrite(values.astype("<i4", copy=False))
+        self._digest = storage.digest(self.path)
+
+    def _overwrite(self, values: npt.NDArray[np.int32]) -> None:
+        """Overwrite the file in place. It is not replaced, because the program may have mapped it into
+        memory."""
+        with self.path.open("r+b" if self.path.exists() else "w+b") as file:
+            values.tofile(file)
+            file.truncate(4 * self._num_vertices)
 
     def read(self) -> npt.NDArray[np.int32]:
         """Returns the answer of the last search, int32[V]. Raises WrongResultError if the file has a wrong

@@ -392,16 +392,16 @@ def running(graph: Graph, entry: Entry) -> Running:
 
 
 def _end(graph_id: int) -> None:
-    """End all programs on the graph with the Python ``id()`` ``graph_id``, and release the folder with the
-    graph."""
+    """End all programs that have loaded the graph whose Python ``id()`` is ``graph_id``. Release the folder
+    that contains the graph."""
     _, programs = _KEPT.pop(graph_id, (None, {}))
     for program in programs.values():
         program.close()
 
 
 def forget(graph: Graph) -> None:
-    """Kill all programs on a graph, and release the folder with the graph. The next program gets a new
-    folder with fresh copies of the graph."""
+    """Kill all programs that have loaded a graph, and release the folder that contains the graph. The next
+    program gets a new folder with fresh copies of the graph."""
     _, programs = _KEPT.pop(id(graph), (None, {}))
     for program in programs.values():
         program.kill()

@@ -68,6 +68,8 @@ _COMPARABLE = 10
 _COMPARED_MS = 20.0
 """A repeated search is compared only if each first search would take at least this time, in ms, for as many
 arcs."""
+_NEW_SOURCES = 8
+"""Maximum number of additional first searches that test whether a program keeps its answers."""
 _SHORTEST_MS = 1e-6
 _CORE_BYTES_PER_MS = 8e8
 """An upper limit of the bytes per ms that one core can read from its nearest cache: 128 bytes per cycle at 6
@@ -145,7 +147,8 @@ class EntryVariant(ForeignProgram):
         return OwnClock(self)
 
     def prepare(self) -> None:
-        """Start the program and let it prepare the graph, unless it still runs for an earlier variant. Raises
+        """Start the program and let it prepare the graph. Both are skipped if the program of an earlier
+        variant of this entry still runs on this graph, because this program has prepared it. Raises
         LaunchError if something is missing or the program cannot be started, and EntryCrashError if it
         fails."""
         if reason := self.missing():
@@ -153,9 +156,9 @@ class EntryVariant(ForeignProgram):
         self._running = running(self.graph, self.entry)
         self._beyond_ms: list[float] = []
         """By how many ms the host's time exceeds the allowed time, for each search since this call."""
-        self._too_fast: list[bool] = []
-        """Whether a search is too fast, for each search since this call that can be compared with first
-        searches."""
+        self._repeated: list[tuple[float, int]] = []
+        """Each repeated search since this call that could be compared with first searches: its time in ms,
+        and the number of arcs that it traversed."""
         if self._running.process is None or self.entry.per_search:
             self._running.answer.poison()
             self._begin()
@@ -297,23 +300,55 @@ class EntryVariant(ForeignProgram):
         """Raise WrongResultError if the program seems to return stored answers.
 
         A first search is the first one from its source, and later searches from this source are repeated
-        searches. The error is raised if most repeated searches take far less time per arc than the fastest
-        first search. First searches from at least two sources are needed, because a single first search may
-        be slow by accident.
+        searches. If most repeated searches take far less time per arc than the fastest first search, the
+        program is tested by first searches from other sources. The error is raised if these searches are slow
+        too. Otherwise the earlier first searches were slow because the machine was busy, or because the
+        program had not warmed up.
         """
         first_ms, edges = self._running.first_ms, self.work_of(levels)
         if self.entry.per_search or self._source not in first_ms:
             first_ms[self._source] = self.took_ms, edges
             return
-        first = [ms * edges / arcs for ms, arcs in first_ms.values() if arcs * _COMPARABLE >= edges > 0]
-        if len(first) < 2 or min(first) < _COMPARED_MS:
+        took_ms, fastest = self.took_ms, self._fastest_first_ms(edges)
+        if not fastest:
             return
-        self._too_fast.append(self.took_ms * _FASTER < min(first))
-        if len(self._too_fast) >= _SEARCHES_TO_JUDGE and statistics.mean(self._too_fast) > 0.5:
+        self._repeated.append((took_ms, edges))
+        if self._seems_to_keep_answers() and self._search_new_sources(edges) and self._seems_to_keep_answers():
             raise WrongResultError(
-                f"it keeps answers: a search took {self.took_ms:g} ms, "
-                f"and each first search at least {min(first):g} ms for as many arcs"
+                f"it keeps answers: a search took {took_ms:g} ms, "
+                f"and each first search at least {self._fastest_first_ms(edges):g} ms for as many arcs"
             )
+
+    def _fastest_first_ms(self, edges: int) -> float:
+        """Returns the time in ms that the fastest first search would take for ``edges`` arcs. Returns 0 if
+        the first searches are too few or too short to be compared with a repeated search."""
+        first = self._running.first_ms.values()
+        found = [ms * edges / arcs for ms, arcs in first if arcs * _COMPARABLE >= edges > 0]
+        return min(found) if len(found) > 1 and min(found) >= _COMPARED_MS else 0.0
+
+    def _seems_to_keep_answers(self) -> bool:
+        """Returns whether most repeated searches, of at least three, are much faster than all first
+        searches."""
+        fast = [took_ms * _FASTER < self._fastest_first_ms(edges) for took_ms, edges in self._repeated]
+        return len(fast) >= _SEARCHES_TO_JUDGE and statistics.mean(fast) > 0.5
+
+    def _search_new_sources(self, edges: int) -> bool:
+        """Search from random sources that have not been searched, and check the answers. End after two
+        searches that can be compared with a search of ``edges`` arcs. Returns False if there is no such
+        search. The answer and the times of the last search are restored."""
+        first_ms, answer, found = self._running.first_ms, self._running.answer, 0
+        kept = answer.read(), self._source, self.reply, self.took_ms
+        family = families_here()[DEFAULT]
+        for source in family.problem(self.graph, self._source).other_sources(_NEW_SOURCES):
+            if source not in first_ms and found < 2:
+                run = family.problem(self.graph, source).run(self)
+                run.poison()
+                run.solve()
+                run.check()  # adds the search to first_ms
+                found += first_ms[source][1] * _COMPARABLE >= edges
+        values, self._source, self.reply, self.took_ms = kept
+        answer.restore(values)
+        return found > 0
 
     def _require_honest_time(self) -> None:
         """Raise WrongResultError if the printed time of the last search contradicts the host's clock.
@@ -373,11 +408,12 @@ class EntryVariant(ForeignProgram):
 
 @cache
 def untimed_ms(variant: type[EntryVariant]) -> float:
-    """Compare the program's clock with the host's clock on a fixed graph. This happens once per process of
-    bfsbench.
+    """Compare the clock of an entry's program with the host's clock on a fixed graph. The result is cached, so
+    that each process of bfsbench compares the clocks of an entry only once.
 
-    Returns the untimed part of a search, in ms per vertex and arc of the graph. Returns infinity if the
-    program cannot search this graph. Raises WrongResultError if the clocks contradict each other.
+    The untimed part of a search is the host's time minus the time that the program prints. Returns the untimed
+    part in ms, divided by the number of vertices and arcs of the graph. Returns infinity if the program cannot
+    search this graph. Raises WrongResultError if the clocks contradict each other.
     """
     from bfsbench.graphs.load import load
 

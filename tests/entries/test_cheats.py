@@ -141,6 +141,17 @@ def test_one_slow_first_search_is_no_sign_of_kept_answers(
     assert [len(timing.search_ms) for timing in timings] == [3, 3]
 
 
+def test_a_program_that_warms_up_keeps_no_answers(toys: Path, line: Graph) -> None:
+    """The first searches from all eight sources are slow. The repeated searches are fast, and so are searches
+    from sources that were never searched."""
+    variant = made(declare(toys, "python", "warms_up"), line)
+    runs = [Search(line, source).run(variant) for source in range(8)]
+    timings = time_runs(variant, runs, Method(3), Machine(None))
+    assert [len(timing.search_ms) for timing in timings] == [3] * 8
+    assert max(ms for timing in timings for ms in timing.search_ms) < 50
+    assert runs[-1].answer()[0] == 7
+
+
 def test_parents_that_are_no_tree(toys: Path, line: Graph) -> None:
     with pytest.raises(WrongResultError, match="rule 1"):
         timed(declare(toys, "command", "no_tree", 'answer = "parents"'), line)

@@ -507,7 +507,10 @@ def _sample(side: Side, row: Row, text: str) -> float:
 
 
 def _method(row: Row) -> dict[str, str]:
-    """Returns the properties of a row that must be equal on both sides before their times are compared."""
+    """Returns the properties of a row that must be equal on both sides before their times are compared. A row
+    without a time has no such properties."""
+    if row["status"] != "ok":
+        return {}
     device = ("host_cpu",) if row["backend"] == "host" else ("gpu", "compute_capability")
     return {name: row[name] for name in ("schema", "graph_checksum", "method", *device)}
 

@@ -35,6 +35,17 @@ def slow_at_first(graph):
     return search
 
 
+def warms_up(graph):
+    """Searches honestly. The first eight searches take long, as if a compiler made the program faster."""
+    waits = [0.05] * 8
+
+    def search(source, answer):
+        time.sleep(waits.pop() if waits else 0)
+        answer[:] = levels(graph, source)
+
+    return search
+
+
 returned = searching(lambda graph, source, answer: levels(graph, source))
 too_wide = searching(lambda graph, source, answer: levels(graph, source).astype(np.int64) + 2**32)
 fractions = searching(lambda graph, source, answer: levels(graph, source) + 0.5)
