@@ -208,6 +208,13 @@ class Step(msgspec.Struct, frozen=True, tag=True):
     """True if the worker first compares a program's own clock with the host's clock."""
 
 
+class Waiting(msgspec.Struct, frozen=True, tag=True):
+    """A progress message, sent before the answer. It says what the program of an entry should print, and what
+    it has printed. The text is empty if the worker no longer waits for the program."""
+
+    text: str
+
+
 class Rows(msgspec.Struct, frozen=True, tag=True):
     """The answer to a ``Measure`` request: the rows of all its points. If a point failed, the answer contains
     only the row of that point."""
@@ -241,7 +248,7 @@ class Traced(msgspec.Struct, frozen=True, tag=True):
 
 
 WorkerRequest = Measure | Profile | Trace
-Answer = Ready | Refused | Step | Rows | Levels | Traced | Failure
+Answer = Ready | Refused | Step | Waiting | Rows | Levels | Traced | Failure
 
 encode = msgspec.msgpack.Encoder().encode
 decode_request: Callable[[bytes], WorkerRequest] = msgspec.msgpack.Decoder(WorkerRequest).decode

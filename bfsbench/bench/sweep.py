@@ -558,8 +558,16 @@ class Trial:
     searches: int = 0
     shape: str = ""
     """The generator of the graph that is being searched."""
-    failures: list[str] = field(default_factory=list)
-    """Messages that say which search failed, and how."""
+    failures: list[tuple[str, str]] = field(default_factory=list)
+    """For each failed search: a message that says how it failed, and its graph and source."""
+
+    def lines(self) -> list[str]:
+        """Returns one line per failure, with the graph and the source. If several searches were made, and all
+        failed with one message, returns only this message, because the fault does not depend on a graph."""
+        messages = {message for message, _ in self.failures}
+        if len(messages) == 1 and 1 < len(self.failures) == self.searches:
+            return [*messages]
+        return [f"{message} [{place}]" for message, place in self.failures]
 
     def run(self, variant: type[Variant], limit_s: float, begins: Callable[[str], None]) -> None:
         """Search each graph of SHAPES from its first, middle and last vertex, in the way that a sweep does.
@@ -580,6 +588,6 @@ class Trial:
                     self.searches += 1
                     if row["status"] != "ok":
                         place = f"{row['graph']} from {point.source}"
-                        self.failures.append(f"{row['status']}: {row['reason']} [{place}]")
+                        self.failures.append((f"{row['status']}: {row['reason']}", place))
                     if len(self.failures) == FAILURES_SHOWN:
                         return

@@ -37,6 +37,7 @@ from bfsbench.bench.child import how_it_ended, leave_interrupts_to_parent, undis
 from bfsbench.bench.measure import advise_times, contenders, enough, sample_columns
 from bfsbench.bench.messages import DamagedError, DeviceInfo, Failure, Pipe
 from bfsbench.bench.options import SOURCE_RULES, Method
+from bfsbench.entries.process import told_waiting
 from bfsbench.graphs.graph import Graph
 from bfsbench.programs import KernelProgram
 from bfsbench.rows import provenance
@@ -331,6 +332,7 @@ def _answer(
             alone = len(request.points) == 1
             begin = (lambda place: None) if alone else (lambda place: tell(messages.Step(place)))
             session.settling = lambda begins: tell(messages.Step(0, begins))
+            told_waiting[:] = [lambda text: tell(messages.Waiting(text))]
             return messages.Rows(session.measure(request.points, request.method, begin))
         if isinstance(request, messages.Trace):
             return messages.Traced(session.trace(request.point))
@@ -490,13 +492,16 @@ class Worker:
         """
         pipe = self.start()
         self._number += 1
-        place, left_s, on_clock = 0, [limit_s] * points, False
+        place, left_s, on_clock, waiting = 0, [limit_s] * points, False, ""
         try:
             pipe.send(self._number, messages.encode(request), limit_s)
             while True:
                 began = time.monotonic()
                 answer = messages.decode_answer(pipe.receive(self._number, left_s[place])[1])
                 left_s[place] -= time.monotonic() - began
+                if isinstance(answer, messages.Waiting):
+                    waiting = answer.text
+                    continue
                 if not isinstance(answer, messages.Step):
                     break
                 if not 0 <= answer.place < points:
@@ -509,8 +514,8 @@ class Worker:
             return place, answer
         except TimeoutError:
             self.stop()
-            late = f"not finished within {limit_s:g} s"
-            return place, Failure("timeout", f"{late}: {ON_CLOCK}" if on_clock else late)
+            told = (f"not finished within {limit_s:g} s", waiting, ON_CLOCK if on_clock else "")
+            return place, Failure("timeout", ": ".join(filter(None, told)))
         except DamagedError as error:
             self.stop()
             return place, Failure("crash", str(error))

@@ -16,7 +16,7 @@ from bfsbench.entries.variant import EntryVariant
 from bfsbench.reports.table import Table
 from bfsbench.support.errors import UsageError
 from bfsbench.tools.listing import LISTS, in_brief, variant_tables
-from bfsbench.variants import add_folder, all_variants, find, look
+from bfsbench.variants import add_folder, all_variants, find, look, with_aliases
 
 
 @click.command()
@@ -104,8 +104,9 @@ def new_entry(name: str, kind: str, device: str, parent: Path | None) -> None:
     the kind 'command' is a separate program. A 'library' is a C function in a shared library, and 'python' is
     a Python function.
     """
-    if name in look().variants:
-        raise UsageError(f"there is a variant {name}: choose another name")
+    for variant in look().variants.values():
+        if name in (variant.name, *variant.aliases):
+            raise UsageError(f"there is a variant {with_aliases(variant.name)}: choose another name")
     made = new(name, kind, parent or own_folder(), device)
     for file in made:
         click.echo(f"wrote {file}")
@@ -129,7 +130,11 @@ def build_entry(name: str, source: Path | None) -> None:
 
     Git is needed if the source is in a repository. The folder DIR, given by --source, is not changed.
     """
-    record = build(_found(name).entry, source, lambda line: click.echo(line, err=True))
+    entry = _found(name).entry
+    if entry.build is None and source is None:
+        click.echo(f"entry {entry.name} has nothing to build")
+        return
+    record = build(entry, source, lambda line: click.echo(line, err=True))
     click.echo(f"built {name}: {record}")
 
 
@@ -158,7 +163,8 @@ def check_entry(name: str, timeout: float) -> None:
         result.run(variant, timeout, lambda shape: click.echo(f"searching {shape}", err=True))
     except KeyboardInterrupt:
         stopped = f"stopped on {result.shape}" if result.shape else "stopped before the first search"
-    for line in (*result.failures, *_hints(variant.entry, result.failures)):
+    lines = result.lines()
+    for line in (*lines, *_hints(variant.entry, lines)):
         click.echo(line)
     verdict = "see above" if result.failures else "nothing is wrong"
     found = f"{result.searches - len(result.failures)} of {result.searches} searches are right"
@@ -174,12 +180,11 @@ def _hints(entry: Entry, lines: list[str]) -> Iterator[str]:
 
     late = [line for line in lines if line.startswith("timeout:")]
     if any(ON_CLOCK in line for line in late):
-        yield "hint: raise --timeout, or see docs/entries.md in the repository for this comparison"
-    if all(ON_CLOCK in line for line in late):
-        return
-    if entry.call.command:
+        slow = "hint: if the program is only slow, raise --timeout"
+        yield f"{slow}; docs/entries.md in the repository explains this comparison"
+    if late and entry.call.command:
         yield "hint: a command prints 'ready', then a time for each source, and flushes after each line"
-    if entry.call.arrays == "cupy":
+    if late and entry.call.arrays == "cupy":
         yield "hint: CuPy compiles each kernel once and stores it: check again, or raise --timeout"
 
 

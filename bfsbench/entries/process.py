@@ -21,7 +21,7 @@ import statistics
 import subprocess
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -31,7 +31,13 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from bfsbench.entries.declaration import Call, Entry
 from bfsbench.support.descendants import MARK, ON_GPU, left_by, signal_all
-from bfsbench.support.errors import DeviceError, DeviceOutOfMemoryError, LaunchError, WrongResultError
+from bfsbench.support.errors import (
+    DeviceError,
+    DeviceOutOfMemoryError,
+    LaunchError,
+    WrongResultError,
+    printable,
+)
 from bfsbench.support.machine import available_memory, number_fields
 from bfsbench.support.paths import PACKAGE
 
@@ -56,11 +62,19 @@ _LONGEST_LINE = 1 << 16
 _ERRORS_KEPT = 1 << 16
 """Number of bytes at the beginning and at the end of a program's standard error that bfsbench keeps."""
 _LONGEST_ERROR = 1000
+_LONGEST_QUOTE = 60
+"""Number of characters of a program's line that a message about a missing line quotes."""
 _UNIT_MS = {"ms": 1.0, "us": 1e-3, "s": 1e3}
 _TIME = "^([+-]?[0-9][0-9.eE+-]*)$"
 """Regular expression that finds the printed time, unless the entry declares another expression."""
 _RUNNING: set[int] = set()
 """Ids of the running processes that this process has started for entries."""
+
+
+told_waiting: list[Callable[[str], None]] = []
+"""Functions that are called when a process has printed no line for ``_LOOK_EVERY_S`` seconds. The argument
+says what the process should print, and what it has printed. The functions are called with an empty text when
+the next line arrives."""
 
 
 class EntryCrashError(DeviceError):
@@ -122,6 +136,10 @@ class Process:
         """Output of the program after the last complete line that was returned."""
         self.peak_bytes = 0
         """The highest memory use of the process on the host that was observed, in bytes."""
+        self._is_command = bool(call.command)
+        self._awaited, self._ignored = READY, ""
+        """The line that the process should print next, and the last line that it has printed instead. Both
+        texts may be empty."""
         path = filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH")))
         try:
             self._process = subprocess.Popen(
@@ -146,11 +164,13 @@ class Process:
         """Wait until the process prints ``ready``. Returns the time of preparation in ms. Preparation begins
         with the first line ``loaded``, or with this call if the program does not print ``loaded``. Raises the
         errors that ``ask`` raises."""
+        self._awaited, self._ignored = READY, ""
         started, is_loaded = time.perf_counter(), False
         while (line := self._line()) != READY:
             if line == LOADED and not is_loaded:
                 started, is_loaded = time.perf_counter(), True
             self._refuse(line)
+            self._ignored = line
         return (time.perf_counter() - started) * 1e3
 
     def ask(self, source: int) -> Reply:
@@ -162,6 +182,7 @@ class Process:
         processes running.
         """
         self.resume()
+        self._awaited, self._ignored = f"a time for source {source}", ""
         started = time.perf_counter()
         try:
             os.write(self._input.fileno(), f"{source}\n".encode())
@@ -175,12 +196,14 @@ class Process:
                 self.pause()  # pause the program at once, because later writes would not be timed
                 return self._reply(said, started, wall_ms)
             self._refuse(line)
+            self._ignored = line
 
     def outcome(self) -> Reply:
         """Wait for the end of a program that runs a single search. Returns its reply. Raises EntryCrashError
         if the program crashes or prints no time, DeviceOutOfMemoryError if it takes too much memory, and
         WrongResultError if it leaves child processes running."""
         started, said = time.perf_counter(), None
+        self._awaited = ""
         self._input.close()
         with suppress(EOFError):
             while True:
@@ -258,18 +281,43 @@ class Process:
         """Returns the next line that the process prints. If the output ends or the line is too long, raises
         ``at_end``, or EntryCrashError if ``at_end`` is None. Raises DeviceOutOfMemoryError if the process
         exceeds its memory limit."""
+        told = ""
         with selectors.DefaultSelector() as selector:
             selector.register(self._output, selectors.EVENT_READ)
             while b"\n" not in self._rest:
                 if not selector.select(_LOOK_EVERY_S):
                     self._require_memory()
+                    if (waiting := self._waiting()) != told:
+                        told = _tell(waiting)
                     continue
                 found = os.read(self._output.fileno(), 1 << 12)
                 if not found or len(self._rest) > _LONGEST_LINE:
                     raise at_end or self._crash()
                 self._rest += found
+        if told:
+            _tell("")
         line, _, self._rest = self._rest.partition(b"\n")
         return line.decode(errors="replace").strip()
+
+    def _waiting(self) -> str:
+        """Returns a phrase that says what the process should print, and what it has printed instead. Returns
+        an empty text if bfsbench waits only for the end of the process."""
+        if not self._awaited:
+            return ""
+        if not self._is_command:
+            return f"it was {'preparing the graph' if self._awaited == READY else 'searching'}"
+        wanted = f"'{READY}'" if self._awaited == READY else self._awaited
+        if rest := self._rest.decode(errors="replace").strip():
+            start = printable(rest[:_LONGEST_QUOTE])
+            return f"it printed '{start}' without the end of the line; {wanted} was awaited"
+        if not self._ignored:
+            return f"it printed nothing, but {wanted} was awaited: does it flush its output?"
+        line = printable(self._ignored[:_LONGEST_QUOTE])
+        if self._awaited == READY:
+            return f"it has not printed {wanted}; its last line is '{line}'"
+        if self._time.pattern == _TIME:
+            return f"it printed '{line}' after the source, which is not a number alone on a line"
+        return f"it printed '{line}' after the source, in which '{self._time.pattern}' finds no number"
 
     def _time_in(self, line: str) -> str | None:
         """Returns the number in a line that contains the printed time. Returns None for any other line."""
@@ -315,6 +363,13 @@ class Process:
             how = f"it was killed by {names.get(-code, f'signal {-code}')}"
         said = self._errors.summary()
         return EntryCrashError(f"{how}: {said}" if said else how)
+
+
+def _tell(waiting: str) -> str:
+    """Call the functions in ``told_waiting``. Returns their argument."""
+    for function in told_waiting:
+        function(waiting)
+    return waiting
 
 
 @cache

@@ -313,7 +313,11 @@ class EntryVariant(ForeignProgram):
         if not fastest:
             return
         self._repeated.append((took_ms, edges))
-        if self._seems_to_keep_answers() and self._search_new_sources(edges) and self._seems_to_keep_answers():
+        if (
+            self._seems_to_keep_answers()
+            and self._search_new_sources(edges)
+            and self._seems_to_keep_answers()
+        ):
             raise WrongResultError(
                 f"it keeps answers: a search took {took_ms:g} ms, "
                 f"and each first search at least {self._fastest_first_ms(edges):g} ms for as many arcs"
@@ -408,12 +412,12 @@ class EntryVariant(ForeignProgram):
 
 @cache
 def untimed_ms(variant: type[EntryVariant]) -> float:
-    """Compare the clock of an entry's program with the host's clock on a fixed graph. The result is cached, so
-    that each process of bfsbench compares the clocks of an entry only once.
+    """Compare the clock of an entry's program with the host's clock on a fixed graph. The result is cached,
+    so that each process of bfsbench compares the clocks of an entry only once.
 
-    The untimed part of a search is the host's time minus the time that the program prints. Returns the untimed
-    part in ms, divided by the number of vertices and arcs of the graph. Returns infinity if the program cannot
-    search this graph. Raises WrongResultError if the clocks contradict each other.
+    The untimed part of a search is the host's time minus the time that the program prints. Returns the
+    untimed part in ms, divided by the number of vertices and arcs of the graph. Returns infinity if the
+    program cannot search this graph. Raises WrongResultError if the clocks contradict each other.
     """
     from bfsbench.graphs.load import load
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bfsbench.reports.rows import DAY, GRAPH, Results, compact
+from bfsbench.reports.rows import DAY, GRAPH, Results, compact, of_latest_code
 from bfsbench.reports.table import Cell, Table, header
 from bfsbench.support.errors import InputError, printable
 from bfsbench.variants import find_family
@@ -171,8 +171,9 @@ _WARNED = ("graph", "variant", "gpu", "host", "host_cpu", "commit", "throttle", 
 def warnings(rows: pd.DataFrame) -> list[str]:
     """Returns warnings about comparing the times in ``rows``, for example because they were measured on
     different devices. Rows of emulated kernels are ignored."""
-    rows = rows.loc[rows["backend"] != "cpu", [*_WARNED]]
-    found = []
+    measured = rows[rows["backend"] != "cpu"]
+    rows = measured[[*_WARNED]]
+    found = _about_other_code(measured)
     gpus = set(rows["gpu"]) - {""}
     if len(gpus) > 1:
         found.append(f"GPU times come from different devices: {_listed(gpus)}")
@@ -191,6 +192,18 @@ def warnings(rows: pd.DataFrame) -> list[str]:
     if len(throttled):
         found.append(f"{len(throttled)} of {len(rows)} rows had throttled clocks ({_listed(set(throttled))})")
     return [*found, *_about_samples(rows)]
+
+
+def _about_other_code(rows: pd.DataFrame) -> list[str]:
+    """Returns a line that says how many rows tables leave out, because a later row of the same configuration
+    was measured with other code. The list is empty if there are no such rows."""
+    dropped = rows[~rows.index.isin(of_latest_code(rows).index)]
+    if dropped.empty:
+        return []
+    return [
+        f"{len(dropped)} of {len(rows)} rows are left out, because later rows of the same configurations "
+        f"have other code: rows of {_listed(set(dropped['variant']))}"
+    ]
 
 
 def _about_samples(rows: pd.DataFrame) -> list[str]:

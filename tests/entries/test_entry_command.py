@@ -13,7 +13,7 @@ import pytest
 
 from bfsbench import variants
 from tests.commands import bfsbench as run, bfsbench_with
-from tests.entries.toy_entries import LINE, compile_toys, declare, entry_in, marked_processes
+from tests.entries.toy_entries import LINE, compile_toys, declare, entry_in, marked_processes, write_entry
 
 
 def bfsbench(*words: str, own: Path, check: int | None = 0, folder: Path | None = None) -> str:
@@ -141,9 +141,9 @@ def test_an_entry_stands_in_lists_and_on_its_own_page(own: Path) -> None:
 def test_check_says_what_is_wrong_in_one_line_each(own: Path, swept: Path) -> None:
     assert "19 of 19 searches are right" in bfsbench("entry", "check", str(own / "my_command"), own=own)
     said = bfsbench("entry", "check", "toy_library_fails", own=own, folder=swept.parent, check=1).splitlines()
-    assert said[0] == "crash: RuntimeError: fails returned 7 [path(n=1) from 0]"
-    assert said[5] == "toy_library_fails: 0 of 5 searches are right: see above"
-    assert said[6:] == ["searching path(n=1)", "searching star(n=300,arcs=in)", "searching path(n=2000)"]
+    assert said[0] == "crash: RuntimeError: fails returned 7"
+    assert said[1] == "toy_library_fails: 0 of 5 searches are right: see above"
+    assert said[2:] == ["searching path(n=1)", "searching star(n=300,arcs=in)", "searching path(n=2000)"]
 
 
 def test_a_folder_anywhere(own: Path, tmp_path: Path) -> None:
@@ -160,7 +160,8 @@ def test_a_folder_anywhere(own: Path, tmp_path: Path) -> None:
         (("new", "cpu_queue", "--kind", "python"), "there is a variant cpu_queue"),
         (("new", "my_python", "--kind", "python"), "there is a variant my_python"),
         (("new", "x", "--kind", "library", "--device", "gpu"), "for a GPU choose command or python"),
-        (("build", "my_python"), "has nothing to build"),
+        (("new", "push", "--kind", "python"), "there is a variant frontier_numbers (push)"),
+        (("build", "my_python", "--source", "/"), "has nothing to build"),
         (("build", "my_comand"), "unknown entry 'my_comand': did you mean my_command?"),
         (("build", "cpu_queue"), "cpu_queue is a variant of this package, not an entry"),
         (("build", "my_command", "--source", "/"), "is built from the files beside"),
@@ -170,6 +171,10 @@ def test_a_folder_anywhere(own: Path, tmp_path: Path) -> None:
 def test_requests_that_cannot_be(own: Path, words: tuple[str, ...], message: str) -> None:
     said = bfsbench("entry", *words, own=own, check=2)
     assert message in said and len(said.splitlines()) == 1
+
+
+def test_an_entry_without_a_build(own: Path) -> None:
+    assert bfsbench("entry", "build", "my_python", own=own) == "entry my_python has nothing to build\n"
 
 
 def test_the_module_of_an_entry_is_no_variant_module(tmp_path: Path) -> None:
@@ -205,6 +210,25 @@ def test_a_command_that_never_is_ready_gets_a_hint(swept: Path, own: Path) -> No
     words = ("entry", "check", "toy_command_hangs", "--timeout", "0.1")
     said = bfsbench(*words, own=own, folder=swept.parent, check=1)
     assert "\nhint: a command prints 'ready', then a time for each source" in said
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("print('reday', flush=True)", "it has not printed 'ready'; its last line is 'reday'"),
+        ("pass", "it printed nothing, but 'ready' was awaited: does it flush its output?"),
+        ("print('ready', end='', flush=True)", "it printed 'ready' without the end of the line"),
+        ("print('ready\\nTime: 1 ms', flush=True)", "it printed 'Time: 1 ms' after the source, which is not"),
+    ],
+)
+def test_a_time_out_says_which_line_is_missing(tmp_path: Path, program: str, message: str) -> None:
+    words = [sys.executable, "-c", f"{program}; import time; time.sleep(60)"]
+    write_entry(tmp_path, "silent", f"command = {json.dumps(words)}")
+    out = tmp_path / "r.csv"
+    given = ("--dataset", LINE, "--variant", "silent", "--timeout", "2", "--out", str(out))
+    bfsbench("run", *given, own=tmp_path, check=1)
+    (row,) = rows_of(out)["silent"]
+    assert row["status"] == "timeout" and message in row["reason"]
 
 
 def test_a_check_that_is_stopped_says_where_it_was(swept: Path, own: Path) -> None:

@@ -189,6 +189,13 @@ def test_sides_that_cannot_be_compared(tmp_path: Path, changes: dict[str, Any], 
     assert f"warning: {complaint}" in run(a, b, "--allow-different", "--table", "points").stderr
 
 
+def test_the_method_of_a_row_without_a_time_does_not_matter(tmp_path: Path) -> None:
+    others = [steady(1.0, source=1, method="sources=alternating")]
+    a = [steady(1.0, method="sources=alternating"), *others]
+    result = run(*sides(tmp_path, a, [failed_row(method=""), *others]), "--format", "json")
+    assert [one["verdict"] for one in json.loads(result.stdout)["points"]["rows"]] == ["lost", "same"]
+
+
 def test_unequal_repeats_are_compared_by_ranks_and_told(tmp_path: Path) -> None:
     few, many = [1.0 + i / 1000 for i in range(6)], [1.0 + i / 2000 - 0.05 * (i == 7) for i in range(60)]
     a, b = sides(

@@ -64,13 +64,18 @@ def test_provenance_counts_rows_and_spans_their_time(tmp_path: Path) -> None:
         ({"host": "node2"}, "rows come from different machines: Xeon on node1, Xeon on node2"),
         ({"commit": "def"}, "rows come from different commits: abc, def"),
         ({"commit": "abc+dirty"}, "1 of 2 rows were taken with uncommitted changes"),
+        (
+            {"code": "b", "taken_at": "2026-11-22T10:00:00Z"},
+            "1 of 2 rows are left out, because later rows of the same configurations have other code: "
+            "rows of pull",
+        ),
         ({"throttle": "power cap"}, "1 of 2 rows had throttled clocks (power cap)"),
     ],
 )
 def test_what_speaks_against_a_comparison_is_said(
     tmp_path: Path, changes: dict[str, Any], warning: str
 ) -> None:
-    rows = frame(tmp_path, [row(), row(**changes)])
+    rows = frame(tmp_path, [row(code="a"), row(**{"code": "a", **changes})])
     assert warnings(rows) == [warning]
     assert f"Warning: {warning}." in only(tables(rows, ["provenance"])).notes
 
