@@ -6,6 +6,7 @@ A :class:`Trial` tests a search on small graphs instead of measuring it.
 """
 
 import math
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -563,10 +564,12 @@ class Trial:
 
     def lines(self) -> list[str]:
         """Returns one line per failure, with the graph and the source. If several searches were made, and all
-        failed with one message, returns only this message, because the fault does not depend on a graph."""
-        messages = {message for message, _ in self.failures}
-        if len(messages) == 1 and 1 < len(self.failures) == self.searches:
-            return [*messages]
+        failed with messages that differ only in times, returns only the first message, because the fault does
+        not depend on a graph."""
+        messages = [message for message, _ in self.failures]
+        without_times = {re.sub(r"[\d.e+-]+ ms", "", message) for message in messages}
+        if len(without_times) == 1 and 1 < len(messages) == self.searches:
+            return messages[:1]
         return [f"{message} [{place}]" for message, place in self.failures]
 
     def run(self, variant: type[Variant], limit_s: float, begins: Callable[[str], None]) -> None:
