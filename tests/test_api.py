@@ -489,7 +489,7 @@ def test_a_report_warns_as_the_command_does(tmp_path: Path) -> None:
     [
         ({"width": "3in"}, r"width goes with out, the name of a picture \(.png"),
         ({"plots": "bars", "out": "x.html"}, "plots goes with out"),
-        ({"width": "3", "out": "x.png"}, "3 is not a length from 1in to 100in"),
+        ({"width": "3", "out": "x.png"}, "3 is not a length from 2in to 100in"),
         ({"witdh": "3in"}, "unknown argument 'witdh': did you mean width"),
         ({"tables": "bets"}, "unknown table 'bets': there are datasets, ranking"),
         ({"out": "x.docx"}, r"means no format: it has to end in one of .html, .txt"),

@@ -28,6 +28,7 @@ def checked(*command: object) -> str:
     return done.stdout
 
 
+@pytest.mark.exhaustive
 def test_cmake_accepts_the_compiler(tmp_path: Path, nvcc: Path) -> None:
     if not shutil.which("cmake"):
         pytest.skip("cmake is not installed")

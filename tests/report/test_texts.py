@@ -420,7 +420,7 @@ def commands() -> dict[str, str]:
 )
 def test_the_commands_of_committed_rows_measure_as_many_points(name: str, tmp_path: Path) -> None:
     words = shlex.split(commands()[name])
-    done = bfsbench(*words[1:], "--dry-run", "--backend", "cpu", cwd=tmp_path)
+    done = bfsbench(*words[1:], "--dry-run", "--backend", "cpu", cwd=tmp_path, check=None)
     assert f"\n{len(read_rows(RESULTS / 'h200' / name))} points, each run" in done.stdout
 
 

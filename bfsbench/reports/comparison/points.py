@@ -156,8 +156,7 @@ def of_searches(side: Side, first: str, second: str) -> tuple[Side, Side]:
     ``search_ms``).
 
     The columns in which two searches always differ are made equal, so that rows of one graph and one source
-    form a pair. The added column ``SEARCHED`` contains the name of the variant. Raises UsageError if a search
-    has no rows with times.
+    form a pair. The added column ``SEARCHED`` names the variant. Raises UsageError if a search has no times.
     """
     aliases = {alias: variant.name for variant in all_variants().values() for alias in variant.aliases}
     names = aliases | {row["variant"]: row["variant"] for row in side.rows}
