@@ -208,8 +208,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     if (global_thread() == 0) state->level = level;
 }
 
-// The third layer of kernels: one launch expands the frontier of the level `level`, which has `size` rows. The
-// blocks share the rows, and need not be resident, because they do not wait for each other.
+// The third kind of kernel in this file: one launch expands the frontier of level `level`, which has `size` vertices.
+// The blocks share the vertices, and need not be resident, because they do not wait for each other.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     luo_level(const offset_t *row_offsets, const int *column_indices, const int *run_lengths, int *levels,
               int *even_queue, int *odd_queue, search_state *state, int capacity, int level, int size) {

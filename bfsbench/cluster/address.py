@@ -1,5 +1,5 @@
-"""Parse the option ``--cluster``, which says where workers run: ``local[:N]``, ``dask://HOST:PORT`` or jobs,
-as in ``slurm[:FILE]``.
+"""Parse the option ``--cluster``, which says where workers run: ``local[:N]``, ``dask://HOST:PORT``, or a
+batch system whose jobs run the workers, such as ``slurm[:FILE]``.
 """
 
 from __future__ import annotations

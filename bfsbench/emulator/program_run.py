@@ -43,7 +43,7 @@ class HostFinding:
         return (self.line, self.other) if self.other else (self.line,)
 
     def shown(self, how_often: str) -> Iterator[str]:
-        """Yields the lines that show the fault on a terminal. ``how_often`` is a text that says how often it
+        """Yields the lines that show the fault on a terminal. ``how_often`` says in words how often the fault
         occurred."""
         yield f"  {self} [{how_often}]"
         for line in self.lines:

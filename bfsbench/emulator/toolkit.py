@@ -44,7 +44,8 @@ def toolkit(runtime: Path) -> Path:
 
 
 def _write_script(script: Path, command: tuple[str, ...]) -> None:
-    """Write a shell script that runs a command with the script's own arguments, unless it exists."""
+    """Write a shell script that runs a command, and passes its own arguments on to the command. If the script
+    exists, nothing is written."""
     text = f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n'.encode()
     if not script.exists() or script.read_bytes() != text:
         with writing(script.parent), storage.unfinished(storage.part_of(script)) as part:

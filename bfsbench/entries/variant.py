@@ -324,8 +324,9 @@ class EntryVariant(ForeignProgram):
             )
 
     def _fastest_first_ms(self, edges: int) -> float:
-        """Returns the time in ms that the fastest first search would take for ``edges`` arcs. Returns 0 if
-        the first searches are too few or too short to be compared with a repeated search."""
+        """Takes the first search from each source, and finds the least time per arc. Returns this time in ms,
+        multiplied by ``edges`` arcs. Returns 0 if the first searches are too few or too short to be compared
+        with a repeated search."""
         first = self._running.first_ms.values()
         found = [ms * edges / arcs for ms, arcs in first if arcs * _COMPARABLE >= edges > 0]
         return min(found) if len(found) > 1 and min(found) >= _COMPARED_MS else 0.0

@@ -190,8 +190,8 @@ class Catalogue:
 
     @classmethod
     def load(cls) -> Catalogue:
-        """Returns the catalogue of this package, with the user's catalogue if there is one. Raises a
-        UsageError that names the file and the key at fault."""
+        """Returns the catalogue of this package, extended by the entries of the user's catalogue if there is
+        one. Raises a UsageError that names the file and the key at fault."""
         user = user_catalogue()
         return cls([*_shipped(), *(read_catalogue(user) if user.exists() else ())])
 

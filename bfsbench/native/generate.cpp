@@ -99,7 +99,8 @@ class Forest {
     std::vector<int32_t> unburned_;
 };
 
-// Weights of the four quadrants of a recursive matrix. The unit of the initial weights is 2^-40.
+// Weights of the four quadrants of a recursive matrix, as multiples of 2^-40. vary() multiplies them by factors, so
+// that only their ratios count from then on.
 struct Quadrants {
     int64_t upper_left, upper_right, lower_left, lower_right;
 

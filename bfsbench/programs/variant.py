@@ -336,7 +336,7 @@ class ForeignProgram(HostProgram):
 
     @abstractmethod
     def links(self, answer: Answer, source: int) -> Answer:
-        """Returns the parents, or other links along paths, that an answer contains."""
+        """Returns the part of an answer that describes paths, such as the parent of each vertex."""
 
     @abstractmethod
     def work_of(self, answer: Answer) -> int:

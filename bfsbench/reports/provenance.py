@@ -141,11 +141,9 @@ def origins(results: Results) -> list[Table]:
 
 
 def _upright(table: Table, start: int) -> Table:
-    """Returns ``table`` transposed, with one column per origin. A row holds one property of the origins, such
-    as the host or the clock rate.
-
-    The result has at most ``_ORIGINS_ACROSS`` origins, beginning with row ``start`` of ``table``. Properties
-    that none of these origins has are left out.
+    """Returns at most ``_ORIGINS_ACROSS`` rows of ``table``, from row ``start`` on, transposed. Each origin
+    becomes a column, and each property of the origins, such as the host, becomes a row. Properties that none
+    of these origins has are left out.
     """
     origins = table.rows[start : start + _ORIGINS_ACROSS]
     facts: list[tuple[Cell, ...]] = []
@@ -340,7 +338,7 @@ def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
     sentences = [" Earlier tables on this page have different times for some searches of this table."]
     if len(found) > _MOST_NAMED:
         names = [name for name in _DIFFERENCES if any(name in differs for differs in found.values())]
-        respects = f", whose rows differ in {_enumerated(names)}" if names else ""
+        respects = f", whose rows differ from the rows of this table in {_enumerated(names)}" if names else ""
         return f"{sentences[0]} The earlier tables use {len(found)} other files{respects}."
     for file, differs in sorted(found.items()):
         phrases = [_respect(name, *differs[name]) for name in _DIFFERENCES if name in differs]
@@ -418,8 +416,8 @@ def line_of(rows: pd.DataFrame, reason: str | None) -> str:
     """Returns a line with the files, commits and days of the rows in one table, or "" if there are no rows.
 
     ``rows`` comes from ``facts_of``. If the rows of a search come from different versions of its code, the
-    line ends with ``reason``, a text that explains this. Raises InputError if ``reason`` is needed but is
-    None.
+    line ends with ``reason``, which explains why the versions differ. Raises InputError if ``reason`` is
+    needed but is None.
     """
     if rows.empty:
         return ""

@@ -65,7 +65,8 @@ class Check:
 
 @dataclass(frozen=True)
 class Section:
-    """The results of the checks for one use of bfsbench, such as one backend."""
+    """The results of the checks of everything that one purpose needs, such as running kernels with one
+    backend."""
 
     title: str
     checks: tuple[Check, ...]

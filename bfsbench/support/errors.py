@@ -73,8 +73,9 @@ class OptionError(UsageError):
     """Raised if an option contradicts another option or has a wrong value.
 
     The error has two messages: the normal message spells options as Python arguments, and ``on_command_line``
-    spells them ``--name``. In ``text``, ``{name}`` stands for the option ``name``. If there is a keyword
-    argument ``name``, ``{name}`` stands for the value of this argument instead.
+    spells them ``--name``. In ``text``, a field such as ``{grid}`` becomes the spelling of the option
+    ``grid``. If the constructor gets a keyword argument with the field's name, the field becomes the value of
+    this argument.
     """
 
     def __init__(self, text: str, /, **values: object) -> None:

@@ -1,7 +1,7 @@
-// Reads the first in-neighbours of vertices in a pulled level, with LIKELY_FIRST. The kernels of likely_parents.cu
-// have sorted the in-neighbours of each vertex, so that the likeliest parent comes first. They have also copied
-// the first in-neighbour of every vertex into one array. A warp reads the first in-neighbours of 32 vertices by
-// one access. Most vertices find a parent in this way. Only the remaining vertices read their rows.
+// If LIKELY_FIRST is set, a pulled level first reads only the first in-neighbour of each vertex. The kernels of
+// likely_parents.cu have sorted the in-neighbours of each vertex, so that the likeliest parent comes first. They have
+// also copied the first in-neighbour of every vertex into one array. A warp reads the first in-neighbours of 32
+// vertices with one access. Most vertices find a parent in this way. Only the remaining vertices read their rows.
 #pragma once
 
 #include "pull_lists.cuh"

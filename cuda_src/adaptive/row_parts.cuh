@@ -11,8 +11,8 @@ struct alignas(2 * sizeof(offset_t)) part {
 };
 
 // The ways to cut a row of the graph into parts of up to `size` arcs. With OF_ARRAY, the cuts are at
-// multiples of WINDOW in the array of column indices, so that later parts have whole windows. With OF_ROW,
-// the cuts are at multiples of `size` from the start of the row.
+// multiples of WINDOW in the array of column indices, so that every part but the first begins at a multiple of
+// WINDOW. With OF_ROW, the cuts are at multiples of `size` from the start of the row.
 enum cut_kind { OF_ARRAY, OF_ROW };
 template <unsigned size, cut_kind cut>
 struct cut_row {

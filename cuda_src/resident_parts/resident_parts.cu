@@ -46,7 +46,7 @@ namespace layers {
 enum { parts };
 }
 
-// Stores level 0 for the source. Makes each part active that owns the source, or in which the source is a
+// Stores level 0 for the source. Activates the part that owns the source, and each part in which the source is a
 // ghost. The first warp of the first block calls the function.
 __device__ __forceinline__ void begin_at(const partition &parts, const exchange &others, int *place_levels, int source) {
     const int place = parts.places[source], p = parts.part_at[place / PLACES];

@@ -326,7 +326,11 @@ def test_files_of_many_earlier_tables_are_counted_with_what_differs(folder: Path
     for place, name in enumerate(names):
         write(folder / "rows" / f"{name}.csv", [row(5.0, block=32 * (place + 1))])
     text = filled(folder, "".join(TABLE % f"{name}.csv" for name in names)).stdout
-    assert text.rstrip().splitlines()[-3].endswith("use 5 other files, whose rows differ in settings.")
+    assert (
+        text.rstrip()
+        .splitlines()[-3]
+        .endswith("use 5 other files, whose rows differ from the rows of this table in settings.")
+    )
 
 
 BESIDE = """

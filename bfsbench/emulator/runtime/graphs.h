@@ -7,7 +7,7 @@
 
 #include "program.h"
 
-// One operation of a graph. `run` issues the operation to a stream.
+// One node (operation) of a CUDA graph. `run` issues the operation to a stream.
 struct emu_node {
     using Run = std::function<cudaError_t(cudaStream_t)>;
     cudaGraphNodeType type;

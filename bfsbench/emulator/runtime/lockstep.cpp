@@ -342,8 +342,8 @@ unsigned Lockstep::advance(unsigned index, unsigned from, unsigned lanes) {
     return 0;
 }
 
-// Moves lanes that have just taken equal entries from their traces to their next accesses or barriers. `done`
-// contains the lanes whose traces are now empty. Returns the lanes whose traces end before an access or
+// Advances lanes to their next accesses or barriers. These lanes have just taken equal entries from their traces.
+// `done` contains the lanes whose traces are now empty. Returns the lanes whose traces end before an access or
 // barrier.
 unsigned Lockstep::arrive(unsigned index, unsigned from, unsigned lanes, unsigned done) {
     unsigned group = warps_[index].divide(from, lanes);

@@ -151,8 +151,8 @@ class Streams {
     std::vector<Operation> operations_;  // in order of issue; empty if the host has waited for all
     std::vector<HostCopy> copies_;
     Operation running_{};
-    // Cache of beside_running(): its last result is valid for the `asked_count_` values of Moment that begin at
-    // `asked_`.
+    // Cache of beside_running(): its last result is valid for the moments from `asked_` to `asked_ + asked_count_ -
+    // 1`.
     Moment asked_ = 0, asked_count_ = 0;
     bool answer_ = false;
     std::deque<StreamRace> races_;

@@ -139,8 +139,9 @@ def _costs(
     """Returns the cost of each level. ``launches`` contains, for each launch, its first level, its kernel and
     the event at its end.
 
-    If a launch ran several levels, ``records`` says when each level began. The remaining time of the launch,
-    which includes the time before the first level, is assigned to the last level.
+    If a launch ran several levels, ``records`` says when each level began. The cost of a level is the time
+    until the next level begins. The last level of a launch gets the rest of the launch's time, including the
+    time before the first level.
     """
     costs: list[LevelCost] = []
     earlier = start
