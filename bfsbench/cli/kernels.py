@@ -461,8 +461,8 @@ def _count_program(program: Program, seed: int, timeout: float, *, apart: bool) 
         built(program.sources, program.options, "counting") as built_program,
         limited("the program", timeout),
     ):
-        shown = {"quiet": False, "apart": apart}
-        report = run(built_program, program.arguments, seed, **shown, stop=False, limit_s=timeout)
+        words = program.arguments
+        report = run(built_program, words, seed, quiet=False, stop=False, apart=apart, limit_s=timeout)
     click.echo(err=apart)
     failure = "; ".join(report.failures)
     if not failure and report.status:

@@ -78,9 +78,7 @@ def require_no_exercise(words: Sequence[str]) -> None:
     """Raises UsageError if one of ``words`` is the name of an exercise, which is neither a variant nor a
     file. The message says which command the user needs."""
     command = click.get_current_context().info_name
-    for exercise in map(exercises().get, words):
-        if exercise is None:
-            continue
+    for exercise in filter(None, map(exercises().get, words)):
         if Path(exercise.file).is_file():
             raise UsageError(
                 f"{exercise.name} is an exercise, and its kernel is in this folder: "

@@ -4,7 +4,6 @@ Entries lie in this package, in the user's own folder (see ``own_folder``), and 
 environment variable ``BFSBENCH_VARIANTS`` names.
 """
 
-import difflib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -14,7 +13,7 @@ from bfsbench.entries.variant import EntryVariant, variant_of
 from bfsbench.programs import Variant
 from bfsbench.programs.declared import is_name
 from bfsbench.support import storage
-from bfsbench.support.errors import InputError, UsageError
+from bfsbench.support.errors import InputError, UsageError, unknown_name
 
 SHIPPED = Path(__file__).parent / "shipped"
 SKELETONS = Path(__file__).parent / "skeletons"
@@ -67,9 +66,7 @@ def find_entry(name: str, variants: Mapping[str, type[Variant]]) -> type[EntryVa
         return entries[name]
     if name in variants:
         raise UsageError(f"{name} is a variant of this package, not an entry")
-    near = difflib.get_close_matches(name, entries, n=1)
-    hint = f"did you mean {near[0]}?" if near else "see 'bfsbench entry list'"
-    raise UsageError(f"unknown entry '{name}': {hint}")
+    raise unknown_name("entry", name, entries, "bfsbench entry list")
 
 
 def new(name: str, kind: str, parent: Path, device: str = "cpu") -> list[Path]:
