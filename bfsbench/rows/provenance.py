@@ -192,7 +192,7 @@ def seconds_per_row(rows: Path) -> dict[str, float]:
     taken = sorted(zip(map(datetime.fromisoformat, texts["taken_at"]), texts["graph"], strict=True))
     between = sorted(((then - at).total_seconds(), graph) for (at, graph), (then, _) in pairwise(taken))
     times: dict[str, list[float]] = {}
-    for seconds, graph in between[: len(between) - runs + 1] if runs else ():
+    for seconds, graph in between[: max(0, len(between) - runs + 1)] if runs else ():
         times.setdefault(row_name(graph), []).append(seconds)
     return {graph: fmean(found) for graph, found in times.items() if len(found) >= _FEWEST_ROWS}
 
