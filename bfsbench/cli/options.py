@@ -22,7 +22,7 @@ from click.shell_completion import CompletionItem
 
 from bfsbench.backends import GPU_BACKENDS
 from bfsbench.bench.options import DEFAULTS, KINDS, OPTIONS, Method
-from bfsbench.reports.table import FORMATS, PAGE_INCHES, SUFFIXES, Table, format_of, render, width_of
+from bfsbench.reports.table import FORMATS, LATEX_INCHES, SUFFIXES, Table, format_of, render, width_of
 from bfsbench.support.errors import KernelError, UsageError, as_option, spelt
 from bfsbench.support.storage import output
 from bfsbench.variants import add_folder, all_variants, every_variant, find, look
@@ -345,7 +345,7 @@ def rendered(
     file: TextIO | None = None,
     *,
     narrow: str = "",
-    inches: float = PAGE_INCHES,
+    inches: float = LATEX_INCHES,
 ) -> str:
     """Return the text of tables in one of FORMATS, with a width and with colours that suit ``file``. If
     ``file`` is None, the text suits standard output. ``narrow`` and ``inches`` are passed to

@@ -36,7 +36,7 @@ from bfsbench.reports.plots import (
     saved,
 )
 from bfsbench.reports.roofline import roofline
-from bfsbench.reports.table import FORMATS, PAGE_INCHES
+from bfsbench.reports.table import FORMATS, LATEX_INCHES
 from bfsbench.rows.counters import is_counters_file
 from bfsbench.rows.results import left_out, read_results, result_files
 from bfsbench.support.errors import BfsbenchError, InputError, UsageError
@@ -112,7 +112,7 @@ class Inches(click.ParamType[float]):
     "--width",
     type=Inches(),
     help="Width of pictures, such as 3.3in, 84mm or 8.4cm for a column of a paper. For latex it is the "
-    f"largest width of a table, by default {PAGE_INCHES:g}in for a page with two columns.",
+    f"largest width of a table, by default {LATEX_INCHES:g}in for a page with two columns.",
 )
 @click.option(
     "--no-title",
@@ -183,7 +183,7 @@ def report_command(
                 compact = style == LATEX and rows["graph"].nunique() > 1
                 chosen = names or (IN_PAPERS if compact else None)
                 made = tables(rows, chosen, levels)
-                file.write(rendered(made, style, file, narrow="--backend", inches=width or PAGE_INCHES))
+                file.write(rendered(made, style, file, narrow="--backend", inches=width or LATEX_INCHES))
     if others := [path.name for folder in files for path in left_out(folder)]:
         click.echo(f"bfsbench: not result files, and left out: {', '.join(others)}", err=True)
     if not history and (style in PICTURES or (names and "provenance" not in names)):

@@ -241,7 +241,7 @@ def broken(cell: str, width: int, split: Splitter) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-PAGE_INCHES = 7.0
+LATEX_INCHES = 7.0
 """Width of the text on a page with two columns, and the usual greatest width of LaTeX tables."""
 FORMATS = ("text", "markdown", "latex", "csv", "json")
 SUFFIXES = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
@@ -289,7 +289,7 @@ def render(
     colour: bool = False,
     narrow: str = "",
     width: int = WIDTH,
-    inches: float = PAGE_INCHES,
+    inches: float = LATEX_INCHES,
 ) -> str:
     """Returns all tables as one text in one of FORMATS, ending with a newline.
 
