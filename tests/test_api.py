@@ -472,6 +472,8 @@ def test_a_report_sizes_pictures_and_lists_them(rows: Path, tmp_path: Path) -> N
     several = bfsbench.report(rows, plots=["bars", "spread"], out=tmp_path / "q.png").files
     assert len(several) > 1 and all(path.is_file() for path in several)
     assert bfsbench.report(rows, out=tmp_path / "t.md").files == [tmp_path / "t.md"]
+    (narrow,) = bfsbench.report(rows, out=tmp_path / "t.tex", width="3.3in").files
+    assert "at most 3.3 in wide" in narrow.read_text()
     assert bfsbench.report(rows).files == []
 
 
@@ -487,7 +489,7 @@ def test_a_report_warns_as_the_command_does(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"width": "3in"}, r"width goes with out, the name of a picture \(.png"),
+        ({"width": "3in"}, r"width goes with out, the name of a file \(.png"),
         ({"plots": "bars", "out": "x.html"}, "plots goes with out"),
         ({"width": "3", "out": "x.png"}, "3 is not a length from 2in to 100in"),
         ({"witdh": "3in"}, "unknown argument 'witdh': did you mean width"),

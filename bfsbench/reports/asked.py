@@ -21,7 +21,7 @@ from bfsbench.reports import (
 from bfsbench.reports.changes import as_published as without_changes
 from bfsbench.reports.levels import read_levels
 from bfsbench.reports.rows import as_read
-from bfsbench.reports.table import SUFFIXES, format_of, render
+from bfsbench.reports.table import LATEX_INCHES, SUFFIXES, format_of, render
 from bfsbench.rows.columns import ADDED, COLUMNS
 from bfsbench.rows.results import read_results
 from bfsbench.support.errors import InputError, OptionError, UsageError, listed, public
@@ -83,8 +83,9 @@ def report(
     ``out`` names a file to write as well. The suffix of its name decides what it holds: ``.html`` a page;
     ``.md``, ``.tex``, ``.csv``, ``.json`` or ``.txt`` the tables; ``.png``, ``.svg`` or ``.pdf`` a picture.
     ``plots`` names the kinds of pictures, by default bars. Several pictures for ``x.png`` become the files
-    ``x-NAME.png``. ``width`` is the width of pictures, such as ``"3.3in"`` or ``"84mm"``. ``no_title`` leaves
-    out their titles, for a paper with captions.
+    ``x-NAME.png``. ``width`` is the width of pictures, or the largest width of tables in a ``.tex``
+    file, such as ``"3.3in"`` or ``"84mm"``. ``no_title`` leaves out the titles of pictures, for a paper with
+    captions.
 
     Issues a ``UserWarning`` for each reason not to compare the times, for example because the rows come from
     different machines or commits. Raises UsageError for unknown names, for files that cannot be written, and
@@ -94,10 +95,11 @@ def report(
     from bfsbench.reports.plots import FORMATS as PICTURES
 
     suffix = "" if out is None else Path(out).suffix.lower().removeprefix(".")
+    wide = None if width is None else inches(width)
     for name, given in {"plots": plots, "width": width, "no_title": no_title}.items():
-        if given and suffix not in PICTURES:
-            raise UsageError(f"{name} goes with out, the name of a picture (.{', .'.join(PICTURES)})")
-    layout = {"width": None if width is None else inches(width), "titled": not no_title}
+        suffixes = (*PICTURES, "tex") if name == "width" else PICTURES
+        if given and suffix not in suffixes:
+            raise UsageError(f"{name} goes with out, the name of a file (.{', .'.join(suffixes)})")
     names = None if tables is None else listed(tables)
     bases = None if names is None else [*dict.fromkeys(map(_base, names))]
     frame, levels = _read(rows)
@@ -110,9 +112,10 @@ def report(
         made = [table for table in made if any(f"{table.name}_".startswith(f"{name}_") for name in names)]
     result = Report((table.name, table.frame()) for table in made)
     if suffix in PICTURES:
+        layout = {"width": wide, "titled": not no_title}
         result.files = picture_file(frame, levels, listed(plots or ()), Path(out or ""), suffix, **layout)
     else:
-        result.files = [] if out is None else [_write(Path(out), frame, levels, made)]
+        result.files = [] if out is None else [_write(Path(out), frame, levels, made, wide or LATEX_INCHES)]
     for text in warnings_about(frame):
         warnings.warn(text, stacklevel=3)  # the lines of the caller of ``public``
     return result
@@ -170,8 +173,11 @@ def _read(
     return read_results(files), read_levels(files)
 
 
-def _write(path: Path, rows: pd.DataFrame, levels: pd.DataFrame | None, made: list[Table]) -> Path:
-    """Writes a page or the tables. Returns ``path``."""
+def _write(
+    path: Path, rows: pd.DataFrame, levels: pd.DataFrame | None, made: list[Table], width: float
+) -> Path:
+    """Writes a page or the tables. LaTeX tables are at most ``width`` inches wide, if this is possible.
+    Returns ``path``."""
     from bfsbench.reports.plots import FORMATS as PICTURES
 
     style = format_of(path)
@@ -184,7 +190,7 @@ def _write(path: Path, rows: pd.DataFrame, levels: pd.DataFrame | None, made: li
 
             file.write(page(rows, levels))
         else:
-            file.write(render(made, style, narrow="tables=NAME"))
+            file.write(render(made, style, narrow="tables=NAME", inches=width))
     return path
 
 
