@@ -306,15 +306,14 @@ def print_memory(graphs: Sequence[GraphName], points: Sequence[Point]) -> None:
         click.echo(line)
 
 
-def print_obstacles(graphs: Sequence[GraphName], out: Path | None, resume: bool) -> bool:
-    """Print what would keep the sweep from running: graphs that are not fetched, and a result file that
-    exists. Return whether there is an obstacle."""
+def require_no_obstacles(graphs: Sequence[GraphName], out: Path | None, resume: bool) -> None:
+    """Raises UsageError if something would keep the sweep from running: a graph that is not fetched, or a
+    result file that exists."""
     obstacles = [missing for graph in graphs if (missing := not_here(graph))]
     if out is not None and out.exists() and not resume:
         obstacles.append(f"{out} exists: add --resume to continue it, or choose another --out")
-    for obstacle in obstacles:
-        click.echo(obstacle)
-    return bool(obstacles)
+    if obstacles:
+        raise UsageError("; ".join(obstacles))
 
 
 @click.command(cls=KnobCommand)
@@ -404,10 +403,10 @@ def run_command(
             if measuring.resume and asked.path is not None and asked.path.exists():
                 print_time(points, asked.path)
             print_memory(work.graphs, points)
-            if print_obstacles(work.graphs, out, measuring.resume):
-                raise SystemExit(UsageError.exit_code)
         else:
             click.echo("nothing left to do")
+        if points:
+            require_no_obstacles(work.graphs, out, measuring.resume)
     else:
         outcome = carry_out_points(asked, progress)
         if outcome.left or outcome.failed:

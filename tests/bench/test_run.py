@@ -560,9 +560,12 @@ def test_a_dry_run_does_not_make_the_graph(tmp_path: Path) -> None:
 def test_a_dry_run_names_what_a_sweep_lacks(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("precious\n")
     words = ("--variant", "push", "--dry-run", "--dataset")
-    said = run(*words, f"{LATTICE},USA-road-d.W", cwd=tmp_path, check=2).stdout
-    assert "dataset USA-road-d.W is not here yet: run 'bfsbench fetch USA-road-d.W'" in said
-    assert "r.csv exists: add --resume to continue it, or choose another --out" in said
+    exists = "r.csv exists: add --resume to continue it, or choose another --out"
+    done = run(*words, f"{LATTICE},USA-road-d.W", cwd=tmp_path, check=2)
+    missing = "dataset USA-road-d.W is not here yet: run 'bfsbench fetch USA-road-d.W'"
+    assert "2 points" in done.stdout and done.stderr == f"bfsbench: {missing}; {exists}\n"
+    point, error = map(json.loads, run(*words, LATTICE, "--json", cwd=tmp_path, check=2).stdout.splitlines())
+    assert (point["variant"], error["error"]) == ("frontier_numbers", exists)
 
 
 @pytest.mark.parametrize("graph", ["path(n=9)", "USA-road-d.W"])
