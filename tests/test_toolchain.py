@@ -83,7 +83,8 @@ def test_a_cache_works_where_it_is_moved_or_copied_to(cache: Path, tmp_path: Pat
     for place in (first.rename(tmp_path / "moved"), second, third.rename(first)):
         environment = os.environ | {"BFSBENCH_CACHE": str(place)}
         subprocess.run([sys.executable, "-c", USE_A_KERNEL], env=environment, check=True, timeout=100)
-        assert {path.name for path in (place / "native").iterdir()} == set(files)
+        # The runtime's soname has the cache's path, so the runtime is built again in another folder.
+        assert {path.name for path in (place / "native").iterdir()} >= set(files)
 
 
 def test_an_edited_header_makes_a_new_library(empty_cache: Path, source: Path, tmp_path: Path) -> None:
