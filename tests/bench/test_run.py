@@ -486,6 +486,8 @@ def test_resuming_says_which_rows_are_replaced(tmp_path: Path) -> None:
 
 def test_a_sweep_prints_its_events_as_lines_of_json(tmp_path: Path) -> None:
     words = ("--dataset", LATTICE, "--variant", "push,cpu_queue", "--json")
+    planned = run(*words, "--dry-run", cwd=tmp_path).stdout.splitlines()
+    assert [json.loads(line)["variant"] for line in planned] == ["frontier_numbers", "cpu_queue"]
     done = run(*words, cwd=tmp_path)
     begin, batch, *points, end = events = [json.loads(line) for line in done.stdout.splitlines()]
     assert all(datetime.fromisoformat(event.pop("time")).tzinfo for event in events)
@@ -499,8 +501,6 @@ def test_a_sweep_prints_its_events_as_lines_of_json(tmp_path: Path) -> None:
     assert end == {"event": "end", "how": "complete", "points": 2, "statuses": {"ok": 2}}
     batch, end = (json.loads(line) for line in run(*words, "--resume", cwd=tmp_path).stdout.splitlines()[-2:])
     assert (batch["held"], end["points"]) == (2, 0)
-    planned = run(*words, "--dry-run", cwd=tmp_path).stdout.splitlines()
-    assert [json.loads(line)["variant"] for line in planned] == ["frontier_numbers", "cpu_queue"]
 
 
 def test_a_dry_run_prints_the_points_that_would_be_measured_as_lines_of_json(tmp_path: Path) -> None:
