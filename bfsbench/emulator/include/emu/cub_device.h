@@ -113,21 +113,27 @@ struct DeviceScan {
     }
 };
 
-struct DeviceSelect {
+// Chooses items by flags or by a function. The class Kind says what happens to the items, by its function choose().
+template <class Kind>
+struct Choice {
     template <class In, class Flags, class Out, class Count, class N>
     static cudaError_t Flagged(void* storage, size_t& bytes, In in, Flags flags, Out out, Count chosen, N count, cudaStream_t stream = 0) {
-        return choose(storage, bytes, in, out, chosen, count, stream, [=](N i) { return bool(flags[i]); });
+        return Kind::choose(storage, bytes, in, out, chosen, count, stream, [=](N i) { return bool(flags[i]); });
     }
     template <class In, class Out, class Count, class N, class Op>
     static cudaError_t If(void* storage, size_t& bytes, In in, Out out, Count chosen, N count, Op op, cudaStream_t stream = 0) {
-        return choose(storage, bytes, in, out, chosen, count, stream, [=](N i) mutable { return bool(op(in[i])); });
+        return Kind::choose(storage, bytes, in, out, chosen, count, stream, [=](N i) mutable { return bool(op(in[i])); });
     }
+};
+
+struct DeviceSelect : Choice<DeviceSelect> {
     template <class In, class Out, class Count, class N>
     static cudaError_t Unique(void* storage, size_t& bytes, In in, Out out, Count chosen, N count, cudaStream_t stream = 0) {
         return choose(storage, bytes, in, out, chosen, count, stream, [=](N i) { return i == 0 || !(in[i] == in[i - 1]); });
     }
 
   private:
+    friend Choice<DeviceSelect>;
     template <class In, class Out, class Count, class N, class Test>
     static cudaError_t choose(void* storage, size_t& bytes, In in, Out out, Count chosen, N count, cudaStream_t stream, Test test) {
         return on_device(storage, bytes, stream, [=]() mutable {
@@ -153,20 +159,12 @@ struct DeviceRunLengthEncode {
     }
 };
 
-struct DevicePartition {
-    template <class In, class Flags, class Out, class Count, class N>
-    static cudaError_t Flagged(void* storage, size_t& bytes, In in, Flags flags, Out out, Count chosen, N count, cudaStream_t stream = 0) {
-        return divide(storage, bytes, in, out, chosen, count, stream, [=](N i) { return bool(flags[i]); });
-    }
-    template <class In, class Out, class Count, class N, class Op>
-    static cudaError_t If(void* storage, size_t& bytes, In in, Out out, Count chosen, N count, Op op, cudaStream_t stream = 0) {
-        return divide(storage, bytes, in, out, chosen, count, stream, [=](N i) mutable { return bool(op(in[i])); });
-    }
-
+struct DevicePartition : Choice<DevicePartition> {
   private:
+    friend Choice<DevicePartition>;
     // The items that are not chosen follow in reverse order.
     template <class In, class Out, class Count, class N, class Test>
-    static cudaError_t divide(void* storage, size_t& bytes, In in, Out out, Count chosen, N count, cudaStream_t stream, Test test) {
+    static cudaError_t choose(void* storage, size_t& bytes, In in, Out out, Count chosen, N count, cudaStream_t stream, Test test) {
         return on_device(storage, bytes, stream, [=]() mutable {
             N found = 0, last = count;
             for (N i = 0; i < count; ++i) out[test(i) ? found++ : --last] = in[i];
