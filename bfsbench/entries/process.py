@@ -164,7 +164,6 @@ class Process:
         """Wait until the process prints ``ready``. Returns the time of preparation in ms. Preparation begins
         with the first line ``loaded``, or with this call if the program does not print ``loaded``. Raises the
         errors that ``ask`` raises."""
-        self._awaited, self._ignored = READY, ""
         started, is_loaded = time.perf_counter(), False
         while (line := self._line()) != READY:
             if line == LOADED and not is_loaded:

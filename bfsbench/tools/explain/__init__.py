@@ -306,17 +306,19 @@ class Listing:
     lines: list[tuple[int, str]]
     """The numbers and the texts of the lines to show. Stretches without counters are left out."""
 
-    @property
-    def share(self) -> float:
-        """The file's share of the search's cost."""
-        return sum(cost.share for cost in self.costs.values())
-
 
 def listings(counted: Counted, level: int | None = None) -> list[Listing]:
     """Returns listings of the files that a search executed, the costliest first, for one level or for all.
 
     Raises InputError if a source file cannot be read.
     """
+    costs = costs_by_file(counted, level)
+    return [Listing(file, of, _shown_lines(counted.sources[file], of)) for file, of in costs.items()]
+
+
+def costs_by_file(counted: Counted, level: int | None = None) -> dict[str, dict[int, LineCost]]:
+    """Returns the cost of each line that has counters, for one level or for all. The keys of the dictionary
+    are the files, the costliest first, and the keys of each value are the numbers of lines."""
     lines = counted.lines
     if level is not None:
         lines = lines[lines["level"] == level]
@@ -327,8 +329,8 @@ def listings(counted: Counted, level: int | None = None) -> list[Listing]:
     costs: dict[str, dict[int, LineCost]] = {}
     for file, number, *cost in frame[["file", "line", *LineCost._fields]].itertuples(index=False, name=None):
         costs.setdefault(file, {})[number] = LineCost(*cost)
-    found = [Listing(file, of, _shown_lines(counted.sources[file], of)) for file, of in costs.items()]
-    return sorted(found, key=lambda listing: (-listing.share, listing.file))
+    shares = {file: sum(cost.share for cost in of.values()) for file, of in costs.items()}
+    return {file: costs[file] for file in sorted(costs, key=lambda file: (-shares[file], file))}
 
 
 def _shown_lines(path: Path, numbers: Iterable[int]) -> list[tuple[int, str]]:

@@ -9,7 +9,15 @@ import pandas as pd
 from bfsbench.rows.ceilings import Ceilings
 from bfsbench.rows.counters import Counted
 from bfsbench.support.errors import plural
-from bfsbench.tools.explain import MULTIPROCESSORS, SECTOR, WARM, kernels_us, listings, predict
+from bfsbench.tools.explain import (
+    MULTIPROCESSORS,
+    SECTOR,
+    WARM,
+    Prediction,
+    costs_by_file,
+    kernels_us,
+    predict,
+)
 
 _WASTEFUL, _FEW_LANES, _MANY_EXECUTIONS = 2, 8, 32
 """Limits for the remarks on a source line. There is a remark if it accesses more than ``_WASTEFUL`` times as
@@ -50,25 +58,26 @@ def summary(counted: Counted, ceilings: Ceilings, level: int | None) -> tuple[li
     predicted time, and the most important advice. The second has all other lines of advice. ``level`` chooses
     one level for the advice.
     """
-    predicted = predict(counted, ceilings).search_ms
+    found = predict(counted, ceilings)
     size = plural(counted.launches["level"].nunique(), counted.level_name)
-    lines = list(advice(counted, ceilings, level))
+    lines = list(advice(counted, found, kernels_us(counted, ceilings), level))
     most = _MOST_ADVICE - (lines[_MOST_ADVICE - 1 :][:1] == [_OTHERS])
-    begin = f"{counted.title}: {size}, predicted {predicted:.3g} ms on one {ceilings.gpu} (not a measurement)"
+    predicted = f"predicted {found.search_ms:.3g} ms on one {ceilings.gpu} (not a measurement)"
+    begin = f"{counted.title}: {size}, {predicted}"
     limits = [] if counted.has_levels else [_LEFT_OUT]
     return [begin, *limits, *lines[:most]], lines[most:]
 
 
-def advice(counted: Counted, ceilings: Ceilings, level: int | None) -> Iterator[str]:
+def advice(counted: Counted, found: Prediction, kernels: pd.DataFrame, level: int | None) -> Iterator[str]:
     """Yields lines of advice on how to shorten the predicted time.
 
     The first line names the largest part of the predicted time (the bound), and says how to shorten it.
-    Remarks on source lines follow: first the remarks that concern the bound, then all others. ``level``
-    chooses one level. By default, all levels count.
+    Remarks on source lines follow: first the remarks that concern the bound, then all others. ``found`` comes
+    from ``predict``, and ``kernels`` from ``kernels_us``. ``level`` chooses one level. By default, all levels
+    count.
     """
-    parts = kernels_us(counted, ceilings) / 1e3
+    parts = kernels / 1e3
     if level is None:
-        found = predict(counted, ceilings)
         bound, whole_ms = found.bound, found.search_ms
         part_ms = float(getattr(found, f"{bound}_ms"))
     else:
@@ -125,7 +134,9 @@ def remarks(counted: Counted, level: int | None) -> Iterator[tuple[str, str]]:
     """
     lines = counted.lines if level is None else counted.lines[counted.lines["level"] == level]
     costs = [
-        (cost.share, of.file, number) for of in listings(counted, level) for number, cost in of.costs.items()
+        (cost.share, file, number)
+        for file, of in costs_by_file(counted, level).items()
+        for number, cost in of.items()
     ]
     for share, file, number in sorted(costs, key=lambda cost: -cost[0]):
         if share >= WARM:
@@ -152,7 +163,7 @@ def _remarks_on(line: pd.DataFrame) -> Iterator[tuple[str, str]]:
         yield (
             "banks",
             f"{conflicts:,} bank conflicts in {on_shared['executions'].sum():,} accesses of warps to shared "
-            "memory. Let the lanes of a warp access different banks.",
+            f"memory. {_ADVICE['banks'][1]}",
         )
     all_executions = int(line["executions"].sum())
     lanes = int(line["lanes"].sum()) / max(1, all_executions)

@@ -12,7 +12,14 @@ from bfsbench.rows.ceilings import Ceilings
 from bfsbench.rows.counters import Counted
 from bfsbench.support.errors import plural
 from bfsbench.support.storage import output
-from bfsbench.tools.explain import listings, predict, predicted_levels, prediction_table
+from bfsbench.tools.explain import (
+    costs_by_file,
+    kernels_us,
+    listings,
+    predict,
+    predicted_levels,
+    prediction_table,
+)
 from bfsbench.tools.explain.advice import advice
 
 
@@ -47,6 +54,7 @@ def _search(counted: Counted, device: Ceilings) -> dict[str, object]:
     """Returns the data of one search, or of a program, for ``page.html``."""
     frame, found = predicted_levels(counted, device), predict(counted, device)
     frame = frame.rename(columns={"level": counted.level_name})
+    kernels = kernels_us(counted, device)
     choices = {"all": None} | {str(level): level for level in _levels(counted)}
     ms = f"{found.search_ms:.3g} ms on one {device.gpu}"
     return {
@@ -56,12 +64,12 @@ def _search(counted: Counted, device: Ceilings) -> dict[str, object]:
         "files": [{"name": of.file, "lines": of.lines} for of in listings(counted)],
         "costs": {
             choice: {
-                of.file: {str(at): (*cost[:-1], round(cost.share, 5)) for at, cost in of.costs.items()}
-                for of in listings(counted, level)
+                file: {str(at): (*cost[:-1], round(cost.share, 5)) for at, cost in of.items()}
+                for file, of in costs_by_file(counted, level).items()
             }
             for choice, level in choices.items()
         },
-        "advice": {choice: [*advice(counted, device, level)] for choice, level in choices.items()},
+        "advice": {choice: [*advice(counted, found, kernels, level)] for choice, level in choices.items()},
         "size": plural(len(frame), counted.level_name),
         "predicted": f"Predicted, not measured: {ms}, bound by {found.bound}",
     }
