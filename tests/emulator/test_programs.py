@@ -285,6 +285,8 @@ FOUND: dict[int, set[tuple[str, str | None]]] = {
     41: set(),
     42: {("uninitialised read", "unwritten half")},
     43: set(),
+    44: {("race", "unordered")},
+    45: {("deadlock", "named barrier")},
     24: {("use after free", "sample")},
     25: {("race", "surface race")},
     26: {("stale read", "stale")},
@@ -301,6 +303,8 @@ def test_each_fault_is_found_at_its_line(faults: Path) -> None:
         assert report.clean == (not expected)
     (failure,) = run(faults, ["34"], 1, quiet=True, stop=False).failures
     assert "the launch is not cooperative" in failure
+    (failure,) = run(faults, ["46"], 1, quiet=True, stop=False).failures
+    assert "barrier 1: one thread names" in failure
     stopped = run(faults, ["2"], 1, quiet=True, stop=True)
     assert len(stopped.findings) == 1
     assert run(faults, ["41"], 1, quiet=True, stop=True).clean

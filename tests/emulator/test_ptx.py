@@ -79,7 +79,7 @@ def test_unknown_instructions_are_refused_with_their_line(device: Emulator) -> N
         "barrier.cluster.arrive.relaxed;",
         "atom.add.f16x2 %0, [%1], %1;",
         "setp.eq.and.u32 %0, %1, %1;",
-        "bar.sync 1, 64;",
+        "bar.red.popc.u32 r, 1, 64, p;",
         "add",
         "mov.u32 %0, %%nothing;",
     ],

@@ -52,6 +52,43 @@ Votes block_barrier(bool predicate, CallSite from, const void* site) {
     return {block.votes[parity], block.voters[parity]};
 }
 
+void named_barrier(unsigned number, unsigned count, bool waits, CallSite from, const void* site) {
+    Fiber& fiber = here();
+    ResidentBlock& block = block_of(fiber);
+    if (number == 0 && waits && count == block.fibers.size()) {  // __syncthreads() waits at barrier 0
+        block_barrier(false, from, site);
+        return;
+    }
+    if (number >= kNamedBarriers) fail("barrier %u: a block has barriers 0 to %u", number, kNamedBarriers - 1);
+    if (count == 0 || count % kWarpSize || count > block.fibers.size()) {
+        fail("barrier %u: %u threads are no multiple of %u up to the block's %zu", number, count, kWarpSize, block.fibers.size());
+    }
+    meet(site);
+    await_stores(fiber);
+    NamedBarrier& barrier = block.named[number];
+    if (barrier.arrived == 0) barrier.expected = count;
+    if (barrier.expected != count) {
+        fail("barrier %u: one thread names %u threads, another names %u", number, barrier.expected, count);
+    }
+    // The detector treats an arrival like an atomic update of the barrier, and the end of a wait like a read.
+    auto pass = [&](Act act) {
+        if (watching) watching->clocks.atomic(&barrier, act, Scope::block, act == Act::read ? Order::acquire : Order::acq_rel);
+        fiber.moment = 0;
+    };
+    pass(Act::update);
+    if (++barrier.arrived == count) {
+        barrier.arrived = 0;
+        for (unsigned rank : barrier.waiting) block.ready.insert(rank);
+        barrier.waiting.clear();
+    } else if (waits) {
+        fiber.waits_at = Wait::named;
+        fiber.waits_from = from;
+        barrier.waiting.push_back(fiber.rank);
+        worker->suspend(fiber);
+        pass(Act::read);
+    }
+}
+
 bool has_grid_barrier() { return worker->grid->cooperative; }
 
 void grid_barrier(CallSite from) {

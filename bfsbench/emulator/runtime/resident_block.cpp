@@ -91,6 +91,7 @@ void ResidentBlock::begin(const Grid& launched, uint3 place, std::shared_ptr<Clu
     live = static_cast<unsigned>(fibers.size());
     ready.clear();
     for (ThreadSet& set : at_barrier) set.clear();
+    for (NamedBarrier& barrier : named) barrier = {};
     votes[0] = votes[1] = voters[0] = voters[1] = barriers = 0;
     arrived_at_grid = lanes_ask = uses_dynamic = false;
     kept_apart.clear();
@@ -269,7 +270,19 @@ std::string ResidentBlock::describe_missing(Wait where) const {
     if (where == Wait::cluster) {
         snprintf(text, sizeof text, " for %u threads of the cluster", cluster->live - cluster->arrived);
     }
+    if (where == Wait::named) return describe_named();
     return where == Wait::warp ? describe_groups() : text;
+}
+
+std::string ResidentBlock::describe_named() const {
+    std::string text;
+    for (unsigned number = 0; number < kNamedBarriers; ++number) {
+        const NamedBarrier& barrier = named[number];
+        if (barrier.waiting.empty()) continue;
+        text += (text.empty() ? ": " : "; ") + std::to_string(barrier.arrived) + " of " + std::to_string(barrier.expected) +
+                " threads have arrived at barrier " + std::to_string(number);
+    }
+    return text;
 }
 
 std::string ResidentBlock::describe_groups() const {
@@ -291,25 +304,26 @@ std::string ResidentBlock::describe_groups() const {
 
 std::string ResidentBlock::describe_waits() const {
     static const char* const kPlaces[] = {"", "a block barrier", "a cluster barrier", "a grid barrier",
-                                          "a warp collective"};
-    unsigned counts[5] = {};
-    CallSite from[5] = {};
+                                          "a named barrier", "a warp collective"};
+    constexpr int kWaits = static_cast<int>(Wait::warp) + 1;
+    unsigned counts[kWaits] = {}, exited = started;
+    CallSite from[kWaits] = {};
     for (unsigned i = 0; i < started; ++i) {
         const Fiber& fiber = fibers[start_order[i]];
         if (fiber.exited) continue;
         int where = static_cast<int>(fiber.waits_at);
         ++counts[where];
+        --exited;
         from[where] = fiber.waits_from;
     }
     std::string text;
-    for (int where = 1; where < 5; ++where) {
+    for (int where = 1; where < kWaits; ++where) {
         if (!counts[where]) continue;
         if (!text.empty()) text += ", ";
         text += std::to_string(counts[where]) + " threads wait at " + kPlaces[where];
         if (where != static_cast<int>(Wait::warp)) text += " (" + to_string(from[where]) + ")";
         text += describe_missing(static_cast<Wait>(where));
     }
-    unsigned exited = started - counts[0] - counts[1] - counts[2] - counts[3] - counts[4];
     return text + ", " + std::to_string(exited) + " have exited";
 }
 

@@ -27,7 +27,7 @@ std::string to_string(const CallSite& place);
 std::string number_or_coordinates(unsigned index, dim3 extents);
 ThreadPlace place_in_grid(const Thread& thread);
 
-enum class Wait : unsigned char { none, block, cluster, grid, warp };
+enum class Wait : unsigned char { none, block, cluster, grid, named, warp };
 
 struct alignas(64) Fiber : Thread {
     Context context;  // saved stack pointer and registers of the suspended thread
@@ -97,6 +97,15 @@ struct Cluster {
     void complete_if_all_arrived();
 };
 
+// A barrier of a block that threads select by its number (`bar.sync` in PTX). The barrier is complete when
+// `expected` threads have arrived. Threads that exit do not change this count.
+struct NamedBarrier {
+    unsigned expected = 0;
+    unsigned arrived = 0;           // number of threads that have arrived since the barrier was last complete
+    std::vector<unsigned> waiting;  // ranks of the threads that wait at the barrier
+};
+constexpr unsigned kNamedBarriers = 16;
+
 struct ResidentBlock : Block {
     std::vector<Fiber> fibers;
     std::vector<Warp> warps;
@@ -112,6 +121,7 @@ struct ResidentBlock : Block {
     ThreadSet ready;          // suspended threads that may continue
     // The threads that wait at the barrier of the block (index 0), of the cluster (1) and of the grid (2).
     ThreadSet at_barrier[3];
+    NamedBarrier named[kNamedBarriers];
     // The votes at the current and at the previous block barrier. `votes` is the number of threads that
     // passed true, and `voters` is the number of threads that arrived. The index is the parity of `barriers`.
     unsigned votes[2] = {};
@@ -207,6 +217,7 @@ struct ResidentBlock : Block {
 
   private:
     std::string describe_missing(Wait where) const;
+    std::string describe_named() const;
     std::string describe_groups() const;
     void resize(dim3 shape);
     void lay_out_shared(const Grid& grid);

@@ -145,6 +145,15 @@ void frees_and_copies(int wanted, int *x, int *host) {
     if (wanted == 33) cudaMemcpy2D(x, 8, host, 4, 8, 2, cudaMemcpyHostToDevice);    // wide
 }
 
+// Warp 0 arrives at barrier 1, and warp 1 waits there.
+__global__ void named_barrier(unsigned arriving, unsigned waiting) {
+    __shared__ unsigned value;
+    if (threadIdx.x == 0) value = 1;  // unordered
+    if (threadIdx.x < 32) asm volatile("bar.arrive 1, %0;" ::"r"(arriving) : "memory");
+    if (threadIdx.x == 40 && waiting == 64) value = 2;
+    if (threadIdx.x / 32 == 1) __barrier_sync_count(1, waiting);  // named barrier
+}
+
 int main(int argc, char **argv) {
     int *x, host[32] = {};
     cudaMalloc(&x, 64);  // leak
@@ -171,6 +180,9 @@ int main(int argc, char **argv) {
     if (wanted == 41) reads_long(x);
     if (wanted == 42) converts_unwritten(x);
     if (wanted == 43) rarely_stores<<<64, 1>>>(3, x);
+    if (wanted == 44) named_barrier<<<1, 64>>>(64, 64);
+    if (wanted == 45) named_barrier<<<1, 128>>>(96, 96);
+    if (wanted == 46) named_barrier<<<1, 96>>>(64, 96);
     if (wanted == 38) cudaMemcpyToSymbol(total, &of_host, 4);
     if (wanted >= 27 && wanted < 34) frees_and_copies(wanted, x, host);
     if (wanted == 34) waits_for_all<<<2, 32>>>();

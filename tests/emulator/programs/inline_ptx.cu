@@ -93,6 +93,29 @@ __global__ void arithmetic(const unsigned *from, unsigned a, unsigned b, float x
     if (a == 0) asm volatile("trap;");
 }
 
+// Warp 0 hands its values to warp 1 at barrier 1. Warps 2 and 3 exchange theirs at barrier 2, several times.
+__global__ void named_barriers() {
+    __shared__ unsigned values[64];
+    unsigned thread = threadIdx.x, warp = thread / 32;
+    if (warp == 0) {
+        values[thread] = 3 * thread;
+        asm volatile("bar.arrive 1, 64;" ::: "memory");
+    } else if (warp == 1) {
+        asm volatile("bar.sync %0, %1;" ::"r"(1), "r"(64) : "memory");
+        IS(3 * (63 - thread), values[63 - thread]);
+    } else {
+        for (unsigned round = 0; round < 3; ++round) {
+            if (warp == 2 + round % 2) values[thread % 32 + 32] = round;
+            asm volatile("barrier.sync.aligned 2, 64;" ::: "memory");
+            IS(round, values[63 - thread % 32]);
+            __barrier_sync_count(2, 64);
+        }
+    }
+    __barrier_sync(3);
+    asm volatile("bar.sync 0, 128;" ::: "memory");
+    __syncthreads();
+}
+
 int main() {
     unsigned *x, words[3];
     cudaMalloc(&x, sizeof words);
@@ -103,6 +126,7 @@ int main() {
     cudaMallocManaged(&from, 32 * sizeof *from);
     for (unsigned i = 0; i < 32; ++i) from[i] = i * 0x10001;
     arithmetic<<<1, 32>>>(from, 0x1d5e0, 23, 2);
+    named_barriers<<<2, 128>>>();
     unsigned wrong;
     cudaMemcpyFromSymbol(&wrong, failures, sizeof wrong);
     printf("%u failures, %u %u %s\n", wrong, words[0], words[1], cudaGetErrorName(cudaGetLastError()));

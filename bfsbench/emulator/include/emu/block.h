@@ -19,6 +19,11 @@ struct Votes {
 // threads arrived, and how many of them passed true as `predicate`.
 EMU_API Votes block_barrier(bool predicate, CallSite from, const void* site);
 
+// Arrives at barrier `number` (0 to 15) of the block. The barrier is complete when `count` threads have arrived.
+// If `waits` is true, the function waits until the barrier is complete. The launch fails if two threads pass
+// different counts.
+EMU_API void named_barrier(unsigned number, unsigned count, bool waits, CallSite from, const void* site);
+
 EMU_API void grid_barrier(CallSite from);
 // Returns whether the launch is cooperative. Only a kernel of a cooperative launch may wait at a barrier of
 // the whole grid.
@@ -44,6 +49,14 @@ EMU_API void* shared_at(uint32_t number);
 
 EMU_OWN inline void __syncthreads(emu::CallSite from = EMU_HERE) {
     emu::block_barrier(false, from, EMU_SITE);
+}
+
+EMU_OWN inline void __barrier_sync(unsigned number, emu::CallSite from = EMU_HERE) {
+    emu::named_barrier(number, emu::volume(blockDim), true, from, EMU_SITE);
+}
+
+EMU_OWN inline void __barrier_sync_count(unsigned number, unsigned count, emu::CallSite from = EMU_HERE) {
+    emu::named_barrier(number, count, true, from, EMU_SITE);
 }
 
 EMU_OWN inline int __syncthreads_count(int predicate, emu::CallSite from = EMU_HERE) {

@@ -224,6 +224,10 @@ EMU_OWN inline T atom(Scope scope, Order order, Update update, T* address, Value
     return old;
 }
 
+EMU_OWN inline void barrier_arrive(unsigned number, unsigned count, CallSite from = EMU_HERE) {
+    named_barrier(number, count, false, from, EMU_SITE);
+}
+
 }  // namespace emu::ptx
 
 // These functions convert addresses of shared memory between C++ pointers and the 32-bit addresses that
