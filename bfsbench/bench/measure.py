@@ -253,8 +253,8 @@ def advise(samples: Samples, machine: Machine) -> list[str]:
 
 
 def advise_times(times: Sequence[float]) -> list[str]:
-    """Return a list with the warning that follows from the times of the samples. The list is empty if there
-    is no warning, or if there are fewer than three samples. Times are in ms."""
+    """Return a list with one warning about the measured ``times`` in ms: a slow first sample, or noise. The
+    list is empty if neither is found, or if there are fewer than three times."""
     if len(times) < 3:
         return []
     first, others = times[0], times[1:]
@@ -412,9 +412,8 @@ def measure_energy(
 
 
 def timing_columns(timing: Timing) -> dict[str, str]:
-    """Return the columns of a result row that a Timing fills, as a dictionary that maps column names to
-    texts.
-    """
+    """Return those columns of a result row that contain the measured times, the energy and the warnings, as a
+    dictionary from column names to texts."""
     energy = timing.energy
     return {
         **sample_columns(timing.search_ms, timing.wall_ms),

@@ -132,10 +132,10 @@ class SourceChoice:
     def choose(self, graph: Graph) -> list[int | None]:
         """Return the sources to search from in a graph.
 
-        For a family whose problems have many sources, the list has one element: the number of sources per
-        problem (``self.number``). It is None if every vertex is a source. For a family without sources, the
-        list is [None]. Raises UsageError for a source that the graph does not have. Also raises UsageError if
-        sources must be chosen in a graph without arcs.
+        In some families, one problem has many sources. For such a family, the list has a single element: the
+        number of sources, or None if every vertex is a source. For a family without sources, the list is
+        [None]. Raises UsageError for a source that the graph does not have. Also raises UsageError if sources
+        must be chosen in a graph without arcs.
         """
         if self.given:
             if self.published:

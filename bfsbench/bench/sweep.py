@@ -144,12 +144,13 @@ class Output:
         self._rows[identity] = _EMPTY | measured.row  # the row of a failed point lacks columns
 
     def finish(self, answers: Sequence[Mapping[str, str]]) -> Sequence[Mapping[str, str]]:
-        """Drop older rows if the sweep has written newer rows for their configurations. ``answers`` are rows
-        of this output, which the sweep will return. Call this once, after the last row.
+        """Remove the old rows of configurations that the sweep has measured again. Call this once, after the
+        last row.
 
-        An interrupted sweep leaves the old and the new row of a configuration in the file, and readers use
-        the later row. Returns ``answers``. If the file is rewritten, returns copies of them, because the rows
-        themselves refer to the old file.
+        ``answers`` are the rows that the sweep will return. This method returns ``answers``, or copies of
+        them if it has rewritten the file, because the rows themselves refer to the old file. If a sweep is
+        interrupted before this call, the file keeps the old and the new row of a configuration, and readers
+        use the new row.
         """
         if self._results is None or not self._replaced:
             return answers
@@ -348,8 +349,7 @@ class SweepProgress:
         """Called with the result of each configuration, after its row is on disk."""
 
     def out_of_time(self, left: int) -> None:
-        """Called if the deadline ends the sweep. ``left`` is the largest number of configurations that have
-        no row yet."""
+        """Called if the deadline ends the sweep. At most ``left`` configurations have no row yet."""
 
 
 def sweep(request: SweepRequest, progress: SweepProgress | None = None) -> SweepOutcome:

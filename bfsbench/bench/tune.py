@@ -102,10 +102,12 @@ class Space:
 
     @classmethod
     def of(cls, axes: Axes, graph: str, preset: Mapping[str, KnobValue], backend: str) -> Space:
-        """Return the space of configurations for axes that name one variant. If no values are given for a
-        knob, values to try are chosen for it. The first configuration is the one that ``run`` would use with
-        this preset. If a value of that configuration is not in the space, the parameter's first value
-        replaces it. Raises UsageError for a knob value out of range.
+        """Return the space of configurations of the one variant in ``axes``. A knob without given values gets
+        a list of values to try.
+
+        The first configuration is the one that ``run`` would use with this preset. If the space does not
+        contain one of its values, that value is replaced by the first value of the same parameter. Raises
+        UsageError for a knob value out of range.
         """
         (variant,) = axes.variants
         found = []
@@ -170,8 +172,8 @@ def _whole(value: KnobValue | None) -> int | None:
 
 
 def with_launches(axes: Axes, limits: Limits | None) -> Axes:
-    """Return ``axes`` with grids and blocks. If ``axes`` has no grids or no blocks, the function adds values
-    to try on a device with these limits. If ``limits`` is None, ``axes`` is returned unchanged."""
+    """Return ``axes`` with grids and blocks. If grids or blocks are missing, the function adds values that a
+    device with the limits ``limits`` supports. If ``limits`` is None, ``axes`` is returned unchanged."""
     if limits is None:
         return axes
     counts = [limits.num_multiprocessors * factor for factor in BLOCKS_PER_MULTIPROCESSOR]
@@ -304,10 +306,11 @@ def tune(
     """Yield batches that each contain one point to measure. A point is a configuration with a source. The
     sweep adds the point's result row to the batch, and this generator then reads the row.
 
-    A configuration is started only before ``deadline``, a time in seconds on the monotonic clock. It is
-    started only if the total number of points will not exceed ``points``. Returns the times found. The time
-    of a configuration is the median of its times from the different sources, in ms. If the configuration
-    fails from one source, its time is None, and it is not measured from the remaining sources.
+    The tuning ends at ``deadline``, a time in seconds on the monotonic clock. It also ends when the next
+    configuration would raise the number of points above ``points``. Returns the times of the measured
+    configurations. The time of a configuration is the median of its times from the different sources, in ms.
+    If the configuration fails from one source, its time is None, and it is not measured from the remaining
+    sources.
     """
     took: Took = {}
     used = 0

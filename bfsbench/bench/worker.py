@@ -191,8 +191,8 @@ def _undecided(turns: Mapping[Point, Sequence[Measured]]) -> Iterator[Point]:
 def _unfinished(turns: Mapping[Point, Sequence[Measured]], method: Method) -> Iterator[Point]:
     """Yield the points (configurations) that need further samples. Points that failed are left out.
 
-    With ``until_decided``, all points of one source get equally many samples. They get samples until it is
-    known which point is fastest, or until a point has ``method.most`` samples.
+    With ``until_decided``, all points of one source get equally many samples, until the fastest point is
+    known or a point has ``method.most`` samples.
     """
     for together in _by_source(turns):
         wanting = [point for point, samples in together.items() if not enough(method, samples)]
@@ -310,11 +310,11 @@ def _answer_all(pipe: Pipe, session: Session) -> None:
 
 
 def _tell(pipe: Pipe, number: int, process: int, answer: messages.Answer) -> None:
-    """Send a message, unless this process is a copy of the worker process. An emulated kernel can make a copy
-    by a call of ``fork``. The id of the copy is not ``process``, and the copy ends without sending anything.
+    """Send a message to the parent process. An emulated kernel may call ``fork`` and so make a copy of the
+    worker process. The copy ends here, without sending anything. ``process`` is the id of the worker process.
 
-    If the parent process has closed the pipe, this process ends. It raises SystemExit for this, because a
-    variant might catch an ordinary exception.
+    If the parent process has closed the pipe, SystemExit ends this process. A variant might catch an ordinary
+    exception.
     """
     if os.getpid() != process:
         os._exit(0)

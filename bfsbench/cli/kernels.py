@@ -73,7 +73,8 @@ class ProgramCommand(KnobCommand):
 
 
 class Program(NamedTuple):
-    """A CUDA program with its own main function, and how to compile and run it."""
+    """A CUDA program with its own main function, the options to compile it, and the arguments to run it
+    with."""
 
     sources: Sequence[Path]
     options: Sequence[str]

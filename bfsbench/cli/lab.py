@@ -75,8 +75,8 @@ def lab_command(name: str | None, folder: Path | None, hand_ins: Path | None, st
 
 
 def require_no_exercise(words: Sequence[str]) -> None:
-    """Raises UsageError if one of ``words`` is the name of an exercise, which is neither a variant nor a
-    file. The message says which command the user needs."""
+    """Raises UsageError if one of ``words`` is the name of an exercise of ``bfsbench lab``. The message says
+    which command to use instead."""
     command = click.get_current_context().info_name
     for exercise in filter(None, map(exercises().get, words)):
         if Path(exercise.file).is_file():

@@ -446,9 +446,8 @@ class KnobCommand(click.Command):
         return [*own, *self._knob_options]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the command line. For an unknown option, the error also names a variant that cannot be used,
-        because the option may be a knob of this variant.
-        """
+        """Parse the command line. If an option is unknown and a variant could not be loaded, the error also
+        names this variant, because the option may be a knob of the variant."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:

@@ -479,7 +479,7 @@ class Cluster:
         """Return what a sweep waits for before it begins: the number of workers, a description of these
         workers, and the time limit in seconds. A limit of None stands for a wait without a limit.
 
-        ``count`` is the number of workers from ``connect``.
+        ``count`` is the number of workers that ``connect`` returned.
         """
         place = self.place
         if isinstance(place, Jobs):  # a queue may take days: begin with the first job

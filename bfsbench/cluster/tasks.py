@@ -78,8 +78,8 @@ class Unable:
 
 @dataclass(frozen=True)
 class Stranger:
-    """A worker's answer to a task that was sent to an earlier process at the worker's address. The points of
-    the task were not run."""
+    """A worker's answer to a task that it refuses, because the task was meant for another process that had
+    the same address earlier. No point of the task was run."""
 
 
 class Station:

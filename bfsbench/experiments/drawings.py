@@ -315,9 +315,9 @@ def _declared(variant: type[Variant], column: str, printed: list[Printed]) -> st
 
 
 class Growth(Chart, frozen=True, kw_only=True, tag="growth"):
-    """Draws the curves n^2 / ``acceleration`` and n log n beside the measured times of ``series``. The two
-    curves cross at the n from which an algorithm with n log n steps is faster than an accelerated quadratic
-    algorithm."""
+    """Draws the curves n^2 / ``acceleration`` and n log n beside the measured times of ``series``. Where the
+    curves cross, an algorithm with n log n steps becomes faster than an accelerated algorithm with n^2
+    steps."""
 
     acceleration: Factor = 1000.0
 

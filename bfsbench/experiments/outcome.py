@@ -272,8 +272,8 @@ def read_outcome(
 
 
 def why_no_row_fits(experiment: Experiment, files: Sequence[Path]) -> str:
-    """Returns a sentence if no row of result files belongs to the experiment, else "". The sentence names a
-    graph of the experiment that the files have under other reading options, if there is one."""
+    """Returns the reason why no row of these result files belongs to the experiment, or "" if one does. If
+    the files have a graph of the experiment, but with other reading options, the reason names this graph."""
     if not read_outcome(experiment, files, {}).rows.empty:
         return ""
     locators = [resolve(use.name).locator for use in experiment.graphs]

@@ -88,8 +88,8 @@ def number(value: Value | None) -> float | None:
 
 
 def printed_tables(experiment: Experiment, quantity: Quantity | None = None) -> list[Printed]:
-    """Returns the tables of printed numbers that an experiment's file names. ``quantity`` restricts them to
-    one kind of table.
+    """Returns the tables of a paper that an experiment's file lists under ``printed``. If ``quantity`` is
+    given, returns only the tables of this quantity.
 
     Raises InputError if a table is missing or malformed.
     """

@@ -126,11 +126,10 @@ class Rows:
         self._kept: dict[Hashable, Any] = {}  # caches values that templates ask for repeatedly
 
     def of(self, **wanted: str | int | Sequence[str | int]) -> Rows:
-        """Returns the rows with these values of columns or knobs.
+        """Returns the rows that have these values in columns or knobs, as in ``of(graph="wave", K1=4)``.
 
-        A graph may be named without its direction, and a variant by an alias. ``K1=4`` selects a knob's
-        value. A list selects rows with any of its values. Raises InputError if there are no rows with these
-        values.
+        The end of a graph's name may be left out, and aliases of variants are allowed. A list of values
+        selects rows with any of the values. Raises InputError if there are no such rows.
         """
         if (known := repr(wanted)) in self._kept:
             return cast("Rows", self._kept[known])
@@ -546,10 +545,10 @@ def _present_code(folder: Path) -> Callable[[str, str, str], set[str]]:
 def _with_origins(
     parts: Iterable[str], read: Read, reasons: list[str], present_code: Callable[[str, str, str], set[str]]
 ) -> str:
-    """Returns the text of a filled template, with the origin of the shown rows below each table. A line names
-    the files, commits and days of these rows, and the searches whose code has changed since then. The line
-    also says if an earlier table shows a search of this table with values from other result files. The
-    commands that wrote the files follow the line, each only once in a text.
+    """Returns the text of a filled template, with the origin of the shown rows below each table. The origin
+    is a line with the files, commits and days of the rows, and with the searches whose code has changed since
+    then. If an earlier table shows one of these searches with other rows, the line says so. Below the line
+    are the commands that wrote the files. The text contains each command only once.
 
     ``parts`` are the pieces of the text, in order. The pieces are made one by one. All rows that the template
     reads while a table is made belong to this table. If the rows of a search come from different versions of

@@ -251,8 +251,8 @@ model."""
 
 
 def recorded(kind: Kind) -> tuple[dict[Hashable, float], str]:
-    """Returns the best times in ms that searches took on the project's own GPU. Each key of the dictionary
-    consists of a graph's checksum and a variant. Also returns a note on the origin of these times.
+    """Returns the best times in ms of searches on the project's own GPU. The key of a time is a pair: the
+    graph's checksum and the variant. Also returns a note that names the origin of these times.
 
     ``kind`` contains the rows of the table that will show these times. Times on a graph are returned only if
     the project's GPU searched the graph from the sources in these rows. No times are returned if any of these

@@ -193,8 +193,8 @@ def warnings(rows: pd.DataFrame) -> list[str]:
 
 
 def _about_other_code(rows: pd.DataFrame) -> list[str]:
-    """Returns a line that says how many rows tables leave out, because a later row of the same configuration
-    was measured with other code. The list is empty if there are no such rows."""
+    """Returns a list with one line: how many rows are missing in the tables because a later row of the same
+    configuration was measured with changed code. The list is empty if no row is missing for this reason."""
     dropped = rows[~rows.index.isin(of_latest_code(rows).index)]
     if dropped.empty:
         return []
@@ -370,10 +370,11 @@ _RESPECTS = {
 
 
 def _respect(name: str, there: set[int], here: set[int]) -> str:
-    """Returns a phrase for the property ``name``, such as ``sources``, in which other rows differ from the
-    rows here. An example is ``from 8 sources (1 in this table)``. The two numbers are the largest in
-    ``there`` (of the other rows) and in ``here``. If the numbers are equal, or if ``name`` is the method or
-    the code, returns text without numbers, such as ``from other sources``."""
+    """Returns a phrase that says how other rows differ from the rows of a table in the property ``name``,
+    such as ``from 8 sources (1 in this table)``. ``there`` holds the numbers (such as numbers of sources) of
+    the other rows, and ``here`` those of the table's rows. The phrase shows the largest number of each set.
+    If these are equal, or if the property is the method or the code, the phrase has no numbers, as in ``from
+    other sources``."""
     if name in ("method", "code") or max(there) == max(here):
         return _RESPECTS[name]
     preposition, _, _ = _RESPECTS[name].partition(" ")

@@ -202,8 +202,9 @@ def _lines_of_matrix(
 
 
 def _notes_on_cells(lines: Iterable[tuple[Cell, ...]], graphs: pd.Series[int]) -> Iterator[str]:
-    """Yields notes that explain the cells of a matrix, given its ``lines``. ``graphs`` gives, for each
-    search, the number of graphs on which it has times."""
+    """Yields notes that explain special cells of a matrix of ratios, such as ``failed`` and ``-``. ``lines``
+    are the rows of the matrix. ``graphs`` gives, for each search, the number of graphs on which it has
+    times."""
     if graphs.nunique() > 1:
         yield (
             "The number in brackets after a geometric mean is the number of its graphs. Means over different "

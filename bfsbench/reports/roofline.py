@@ -105,8 +105,8 @@ def counted_work(variant: type[KernelVariant], levels: pd.DataFrame) -> Work:
 def modelled_work(variant: type[KernelVariant], row: Row) -> Work:
     """Returns the work of one search, estimated from its result row.
 
-    A variant may have several layers. A layer is a group of threads that runs a level, such as one block or
-    all blocks. Of these layers, the cheapest is assumed to run every level.
+    A variant may have several ways to run a level, such as in one block or in all blocks. The estimate
+    assumes that every level runs in the cheapest of these ways.
     """
     num_levels = int(row["depth"]) + 1
     reads = set(variant.edge_reads.values())

@@ -140,7 +140,8 @@ class Results:
 
     @classmethod
     def of(cls, rows: pd.DataFrame) -> Results:
-        """Returns Results with these rows, which the function ``kinds`` splits into parts."""
+        """Returns a Results object with these rows, and with the groups into which the function ``kinds``
+        divides them."""
         return cls(rows, [*kinds(rows)])
 
 
@@ -502,9 +503,10 @@ def _comparisons(sets: Iterable[Set[float]], sources: Set[float]) -> tuple[int, 
 
 
 def sources_of(rows: pd.DataFrame, by: str | list[str]) -> dict[Hashable, list[int]]:
-    """Returns the source vertices of the rows, for each value of the column or columns ``by``.
+    """Returns a dictionary that maps each value of the column ``by`` to the source vertices of its rows. If
+    ``by`` is a list of columns, the keys are tuples.
 
-    A list is empty if the problem has no sources, such as all-pairs shortest paths.
+    The list of sources is empty if the problem has no sources, as in all-pairs shortest paths.
     """
     groups = rows[[*([by] if isinstance(by, str) else by), "source"]].drop_duplicates().groupby(by)["source"]
     return {key: sorted(map(int, sources.dropna())) for key, sources in groups}

@@ -86,8 +86,9 @@ def ceilings_beside(files: Iterable[Path]) -> Path:
 
 
 def read_ceilings(path: Path) -> Ceilings:
-    """Return the ceilings in a file. Raises InputError if the file is empty or malformed. Also raises
-    InputError if its rows are from several devices, or from the emulator."""
+    """Return the ceilings in a file: the highest rates that were measured on a device. Raises InputError if
+    the file is empty or malformed. Also raises InputError if its rows are from several devices, or from the
+    emulator."""
     rows = read_rows(path, COLUMNS, "file of ceilings")
     if not rows:
         raise InputError(f"{path} holds no ceilings")

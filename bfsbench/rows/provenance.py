@@ -182,10 +182,11 @@ _FEWEST_ROWS = 5
 
 
 def seconds_per_row(rows: Path) -> dict[str, float]:
-    """Return the mean time between the rows of a result file in s, for each graph with enough rows.
+    """Return the mean time in s between consecutive rows of a result file, for each graph with enough rows.
 
-    The pauses between runs are left out: of the times between rows, the longest are taken for these pauses.
-    Returns an empty dictionary if no record tells the number of runs.
+    Several runs may have written the file. If there were n runs, the n - 1 longest times between rows are
+    ignored, because they are probably the pauses between the runs. Returns an empty dictionary if the file
+    has no record of its runs.
     """
     runs = len(read_runs(rows))
     texts = read_texts(rows, COLUMNS, ("taken_at", "graph"))

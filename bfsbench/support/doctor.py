@@ -77,8 +77,9 @@ class Section:
 
 
 def examine() -> dict[str, Section]:
-    """Run all checks. Returns a dictionary with the sections ``common``, ``cpu``, ``gpu``, ``cuda`` and
-    ``cuda-core``. A section contains the results of the checks for one use of bfsbench."""
+    """Run all checks of the installation. Returns the results in five sections. The section ``common`` has
+    the checks that every backend needs. ``cpu`` and ``gpu`` are for kernels on the CPU and on a GPU. ``cuda``
+    and ``cuda-core`` are for the two backends that use a GPU."""
     return {
         "common": Section("Any use", (python_packages(), cache_folder())),
         "cpu": Section("CPU backend", (cpp_compiler(),)),

@@ -178,11 +178,11 @@ def _device_in(capsule: object) -> Any:
 
 
 class _AsIfOnHost:
-    """Gives NumPy a DLPack capsule of an array on a GPU. The capsule names the host as its device, because
-    NumPy refuses arrays on a GPU.
+    """Makes NumPy accept an array on a GPU. NumPy refuses a DLPack capsule of an array on a GPU. So the
+    capsule of this object says that the array is on the host.
 
-    ``device`` contains the two integers in the capsule that name the device, so that the caller can restore
-    them.
+    ``device`` holds the two integers of the capsule that name the device. The caller must change them back to
+    the GPU.
     """
 
     device: Any

@@ -171,8 +171,8 @@ def build_library(
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Make a folder in the cache, if it does not exist. Raises ToolchainError if this fails, or if the
-    ``with`` block raises OSError."""
+    """Context manager for writing into a folder of the cache. Creates the folder if it does not exist. Raises
+    ToolchainError if this fails, or if the ``with`` block raises OSError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         yield

@@ -145,9 +145,8 @@ class DeviceTrees:
 
 class HostTrees:
     """A prepared search by a native program, or by a program of other authors. It returns a breadth-first
-    tree. If the search finds only levels, the time of finding the parents is added. :class:`DeviceTrees`
-    documents the methods.
-    """
+    tree. If the search finds only levels, this class finds the parents, and adds the time of this step to the
+    search time. :class:`DeviceTrees` documents the methods."""
 
     def __init__(self, search: HostVariant, edges: EdgeList) -> None:
         self._search = search

@@ -141,7 +141,8 @@ class Evidence:
 
     @property
     def degrees_of_freedom(self) -> int:
-        """The degrees of freedom of ``scatter``: the number of runs minus one, summed over both sides."""
+        """The degrees of freedom of the variance that is estimated from ``scatter``: the number of runs minus
+        one, summed over both sides."""
         return sum(runs - 1 for runs in self.runs)
 
     @property

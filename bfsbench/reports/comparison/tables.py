@@ -228,8 +228,8 @@ def _power(found: Comparison) -> Iterator[str]:
 
 
 def _advice(found: Comparison) -> Iterator[str]:
-    """Yields lines that say how many repeats are likely to decide the configurations with the verdict
-    "undecided"."""
+    """Yields lines of advice on configurations whose verdict is "undecided". The lines say how many repeats
+    would probably be enough for another verdict."""
     undecided = [point for point in found.points if point.verdict == UNDECIDED]
     needed = sorted((point.repeats_needed, point.runs_needed) for point in undecided if point.repeats_needed)
     if needed:
