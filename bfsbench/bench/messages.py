@@ -209,8 +209,9 @@ class Step(msgspec.Struct, frozen=True, tag=True):
 
 
 class Waiting(msgspec.Struct, frozen=True, tag=True):
-    """A progress message, sent before the answer. It says what the program of an entry should print, and what
-    it has printed. The text is empty if the worker no longer waits for the program."""
+    """A progress message, sent before the answer, while the worker waits for the program of an entry.
+    ``text`` says what the program should print, and what it has printed so far. An empty ``text`` means that
+    the wait is over."""
 
     text: str
 

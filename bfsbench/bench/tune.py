@@ -409,11 +409,11 @@ class Tuning:
         """Return the points (configurations with sources) that the tuning may still measure, so that they can
         be shown before it starts.
 
-        The search strategy is run without measuring, on the rows that ``known`` returns, until it asks for
-        points without rows. If the rows have given the strategy the time of a configuration, only these
-        points are returned, because its later points depend on their times. Otherwise, the first points of
-        the space are returned, at most ``self.points``. One more point is then added for each source from
-        which only the fastest configuration is measured.
+        The search strategy first gets the rows that ``known`` returns, until it asks for points without rows.
+        If it has got the time of a configuration by then, the result is these points, because all later
+        points depend on their times. Otherwise, the result is the first points of the space, at most
+        ``self.points``. One more point is added for each source from which only the fastest configuration
+        will be measured.
         """
         graph = setting.graphs.get(self.graph.locator)
         sources = self.sources.stand_ins() if graph is None else self.sources.choose(graph)

@@ -462,8 +462,8 @@ class Worker:
     def measure(self, points: Sequence[Point], method: Method) -> dict[Point, dict[str, str] | Failure]:
         """Ask the worker process for the result rows of points (configurations).
 
-        Returns the row of each point. If a point fails, the result contains only that point, with its Failure
-        or its failed row. A process that has traced kernels is replaced first.
+        Returns the row of each point. If a point fails, the result contains only the failed point, with its
+        row or a Failure. If the process has traced kernels before, a new process replaces it first.
         """
         if self._has_traced:
             self.close()

@@ -108,10 +108,11 @@ def graded_kernel(exercise: Exercise, kernel: Path, hint: bool) -> bool:
 def explained_hand_ins(
     hand_ins: Sequence[tuple[Exercise, Path]], dataset: str | None, seed: int, timeout: float
 ) -> tuple[list[Counters], list[str]]:
-    """Count the costs of kernels of exercises. Returns the counters, and a line for each kernel whose
-    exercise limits a cost. The line says what ``check`` grades on the exercise's graph.
+    """Count the costs of kernels that solve exercises. Returns the counters. Some exercises set a limit on a
+    cost. For each kernel of such an exercise, also returns a line with the cost that ``check`` compares with
+    the limit.
 
-    Raises UsageError if the exercises are graded on several graphs and the user names no graph.
+    Raises UsageError if the user names no graph and the exercises have different graphs.
     """
     from bfsbench.tools.lab.grading import measure
 
@@ -132,8 +133,8 @@ def explained_hand_ins(
 def _count_hand_in(
     exercise: Exercise, kernel: Path, title: str, graph_name: str, seed: int, timeout: float
 ) -> Counters:
-    """Search from vertex 0 with the kernel of an exercise, and count the kernel's costs. Returns the
-    counters, whose variant is named ``title``."""
+    """Search from vertex 0 with the kernel of an exercise, and count the costs of its memory accesses.
+    Returns the counters. In the counters, the kernel is called ``title``."""
     from bfsbench.tools.explain import count
     from bfsbench.tools.lab.grading import BLOCK, variant_of
 

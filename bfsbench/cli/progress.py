@@ -135,8 +135,8 @@ class SweepDisplay(Display, SweepProgress):
             self.print(f"[{self._count}/{self._total}, {self._pace()}] {what}: {came}")
 
     def _pace(self) -> str:
-        """Return a text with the number of configurations per minute so far, in total and per worker, and the
-        estimated time left."""
+        """Return the number of configurations per minute so far, in total and per worker, and the estimated
+        time left, as text."""
         minutes = max(time.monotonic() - self._started, 1e-3) / 60
         pace = f"{self._count / minutes:.0f} points/min"
         if len(self._by_worker) > 1:
@@ -146,7 +146,7 @@ class SweepDisplay(Display, SweepProgress):
 
 
 def searched(row: Mapping[str, str]) -> str:
-    """Return a text that names the configuration of a result row."""
+    """Return the configuration of a result row as text: graph, variant, grid, block and knobs."""
     named = (row["graph"], with_aliases(row["variant"]), row["grid"], row["block"], row["knobs"])
     return " ".join(filter(None, named))
 

@@ -62,11 +62,11 @@ def _without_sanitizer(words: Sequence[str]) -> Iterable[str]:
 
 
 def findings(log: str) -> Iterable[str]:
-    """Yield the errors in a log of compute-sanitizer, one text per error. A text includes the source line if
-    the log names it.
+    """Yield the errors in a log of compute-sanitizer, as one line of text each. The line names the place in
+    the source, if the log does.
 
-    An error begins with a line that is not indented after ``=========``. The text ``in FILE:LINE`` in this
-    line or in the next line is the place in the kernel.
+    In the log, each error begins with a line that is not indented after ``=========``. The words ``in
+    FILE:LINE`` in this line or the next line are the place in the source.
     """
     lines = [line.removeprefix(_MARK) for line in log.splitlines() if line.startswith(_MARK)]
     for place, line in enumerate(lines):

@@ -195,7 +195,8 @@ def carry_out(
 
 
 def _begun(request: SweepRequest, out: Path | None) -> Path | None:
-    """Return the path with which to continue a sweep, or None if the sweep has no result file yet."""
+    """Return the result file of an interrupted sweep, for the option ``--out`` that continues it. ``out`` is
+    the option's value in the interrupted command. Returns None if there is no result file yet."""
     return (out or request.path) if request.path is not None and request.path.exists() else None
 
 
@@ -273,8 +274,9 @@ def print_plan(points: Sequence[Point], repeats: int) -> None:
 
 
 def print_time(points: Sequence[Point], path: Path) -> None:
-    """Print roughly how long these points (configurations) will take, by the rows that the result file has of
-    their graphs. Prints nothing if the file has too few rows."""
+    """Print roughly how long it will take to measure these points (configurations). The estimate is based on
+    the rows that the result file already has on the same graphs. Prints nothing if the file has too few
+    rows."""
     paces = seconds_per_row(path)
     left = Counter(row_name(point.graph) for point in points)
     known = Counter({graph: count for graph, count in left.items() if graph in paces})
@@ -291,8 +293,8 @@ _UNITS = ((3600, "h"), (60, "min"), (1, "s"))
 
 
 def print_memory(graphs: Sequence[GraphName], points: Sequence[Point]) -> None:
-    """Print how much memory it takes to open each graph. For variants that declare a formula for their
-    memory, also print how much their searches take."""
+    """Print how much memory is needed to load each graph. For variants that declare a formula for their
+    memory, also print how much memory their searches need."""
     click.echo("\npeak memory to open each graph:")
     for line in memory_lines(graphs):
         click.echo(f"  {line}")
@@ -463,10 +465,10 @@ def tune_command(
     """For each variant and graph, find the fastest configuration, within --points or --minutes.
 
     Configurations are compared by the median of search_ms over the sources. Every point becomes a row of the
-    result file, as from 'bfsbench run'. A knob without a list gets values from its choices, or values around
-    its default. Equal seeds choose equal configurations, so --resume continues where a tuning stopped. At the
-    end the best configuration is printed as a 'bfsbench run' command. Host programs without knobs need only
-    one point.
+    result file, as from 'bfsbench run'. If you give no values for a knob, its choices or values around its
+    default are tried. The choice of configurations depends only on --seed and the times, so --resume can
+    continue a tuning. At the end the best configuration is printed as a 'bfsbench run' command. Host programs
+    without knobs need only one point.
     """
     every = chosen_variants(names(variants, "--variant"))
     check_knobs(every, knobs)

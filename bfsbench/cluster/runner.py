@@ -222,11 +222,10 @@ class Shares:
     """A queue of the groups of points (configurations) that wait for a worker, sorted by graph.
 
     A worker takes groups of one graph until no group of this graph is waiting. The worker then changes to the
-    graph with the most waiting work per worker. For this comparison, the waiting work of each graph is
-    divided by the graph's number of workers, plus one for the worker that changes. So the workers first
-    spread over the graphs. At the end, several workers share each of the last graphs. The work of a point is
-    estimated by the graph's number of edges in ``sizes``. The estimate is crude, but workers that finish
-    early take another graph.
+    graph with the most waiting work per worker, counting itself as one of the graph's workers. So the workers
+    first spread over the graphs. At the end, several workers share each of the last graphs. The work of a
+    point is estimated by the graph's number of edges in ``sizes``. The estimate is crude, but workers that
+    finish early take another graph.
     """
 
     def __init__(self, groups: Iterable[Group], sizes: Mapping[str, int]) -> None:

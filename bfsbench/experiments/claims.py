@@ -91,7 +91,7 @@ def _of_claim(graphs: list[str], outcome: Outcome, claim: Claim) -> Iterator[Cla
 def _judged(
     outcome: Outcome, claim: Claim, graph: str, series: Series, against: list[Series]
 ) -> tuple[Verdict, str]:
-    """Returns the verdict on a claim for one graph, and a text with the evidence and any doubts.
+    """Returns the verdict on a claim for one graph. Also returns the evidence and reasons for doubt, as text.
 
     The claim compares ``series`` with the rivals in ``against``. The verdict is the worst verdict over all
     rivals. It is "not reproduced" only if ``series`` was tuned with enough settings (see ``settings_due``).
@@ -125,12 +125,9 @@ _MOST_NAMED = 5
 
 
 def _weak(outcome: Outcome, claim: Claim, series: Series, graph: str) -> dict[str, str]:
-    """Returns a remark if a series was measured with too few settings for a verdict. The remark gives the
-    number of settings measured and the number needed.
-
-    The result is a dictionary that maps the series' title to the remark. The dictionary is empty if the
-    number of settings suffices.
-    """
+    """Returns a dictionary that maps a series' title to a remark, if the series was measured with too few
+    settings for a verdict. Otherwise, returns an empty dictionary. The remark gives the number of settings
+    measured and the number needed."""
     due = settings_due(outcome.experiment, series) if claim.quantity == "time" else 0
     have = outcome.num_settings(series, graph)
     return {series.title: f"{series.title} ({have} of {due})"} if have < due else {}

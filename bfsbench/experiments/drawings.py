@@ -294,7 +294,7 @@ class Complexity(Chart, frozen=True, kw_only=True, tag="complexity"):
         """Yields a table of the declarations of all variants that solve the experiment's problem, such as
         breadth-first search.
 
-        The paper's statements stand in brackets beside the declarations.
+        A cell shows the declaration and, in brackets, the statement of the paper.
         """
         printed = printed_tables(outcome.experiment, "text")
         lines: list[tuple[Cell, ...]] = []

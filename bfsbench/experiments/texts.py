@@ -249,9 +249,8 @@ class Rows:
 
     @property
     def equal(self) -> Rows:
-        """The rows, with the same number of repeats in all rows of a graph. The last repeats of rows with
-        more repeats are dropped.
-        """
+        """The rows, cut to equally many repeats for all rows of a graph. Rows with more repeats lose their
+        last repeats."""
         return self._some(equal_repeats(self._frame), self.what)
 
     @property

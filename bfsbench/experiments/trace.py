@@ -134,8 +134,8 @@ that the thread has read."""
 def trace(graph: Graph, source: int, variant: str) -> tuple[list[Step], Levels]:
     """Searches a graph in the emulator. Returns all launches of the search, and the levels of the vertices.
 
-    In a variant without a frontier queue, the last launch finds no vertex. Each block has one thread, so that
-    no launch has more threads than work.
+    Each block has one thread, so that no launch has more threads than work. A variant without a queue of the
+    frontier ends with a launch that reaches no vertex.
     """
     steps = []
     with CpuDevice(workers=1, watched=True) as device:

@@ -186,8 +186,8 @@ def _note_on_sources(family: Family) -> str:
 
 def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
     """Returns the columns that the text layout shows, such as times, rates and counts. If ``brief`` is true,
-    only the first rate is shown. Otherwise, all rates are shown if there is one source, and all rates that
-    have quartiles if there are several sources."""
+    it shows only the first rate. Tables of searches from several sources show only the rates that have
+    quartiles."""
     totals = [*(column.name for column in kind.family.profile if column.total), RECORDED]
     if kind.emulated:
         return ["points", "failed", *totals]

@@ -16,8 +16,8 @@ CHANGED = "†"
 
 
 def as_published(rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows of searches as their authors published them. Rows with a knob value that turns on this
-    project's change of the search are left out. Raises UsageError if no rows are left."""
+    """Returns the rows whose searches are unchanged, as their authors published them. In the other rows, a
+    knob value turns on a change by this project. Raises UsageError if no rows are left."""
     rows = where(changed_knobs(rows) == "", rows)
     if rows.empty:
         raise UsageError("no rows of searches as published: this project changed the search of each row")
@@ -25,9 +25,9 @@ def as_published(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def changed_knobs(rows: pd.DataFrame) -> pd.Series[str]:
-    """Returns a text for each row. It lists the knob values by which this project's version of the search
-    differs from the authors' version, such as ``ATOMIC_CLAIM=1`` (see ``Knob.changed``). The text is empty if
-    the row's search is unchanged, or if there is no column ``knobs``."""
+    """Returns, for each row, the knob values that turn on changes by this project to the authors' search, as
+    text such as ``ATOMIC_CLAIM=1`` (see ``Knob.changed``). The text is empty if the row's search is
+    unchanged, or if there is no column ``knobs``."""
     import pandas as pd
 
     changes = {

@@ -161,10 +161,12 @@ class _Verdicts:
         self._between = cache(self._compared)
 
     def of(self, history: pd.DataFrame) -> Iterator[str]:
-        """Yields one verdict for each commit in the history of a search. The commit is compared with the
-        previous commit, separately for each source vertex. A verdict that more than half of the source
-        vertices have becomes the commit's verdict. Without a majority, the verdict is UNDECIDED. The first
-        commit has an empty verdict."""
+        """Yields the verdicts that compare each commit in the history of a search with the previous commit.
+        The first verdict is empty.
+
+        Each source vertex has a verdict of its own. The verdict of more than half of the source vertices
+        becomes the commit's verdict. Without such a majority, the commit's verdict is UNDECIDED.
+        """
         import pandas as pd
 
         axes = ("graph", "variant", "backend", *SHAPE)
@@ -178,7 +180,8 @@ class _Verdicts:
             yield verdict if 2 * count > counts.total() else UNDECIDED
 
     def _compared(self, before: str, after: str) -> pd.DataFrame:
-        """Returns the values in AXES, as text, and the verdict of each configuration of two commits."""
+        """Compares the rows of two commits. Returns one row for each configuration that both commits have,
+        with the values in AXES as text, and the verdict."""
         import pandas as pd
 
         from bfsbench.reports.comparison.points import compare, of_frame

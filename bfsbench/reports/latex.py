@@ -81,8 +81,8 @@ def latex(tables: Iterable[Table], inches: float) -> Iterator[str]:
 
 
 def _balanced_parts(widths: Sequence[float], width: float) -> list[list[int]]:
-    """Splits columns without gaps into as few parts as ``parts_of`` does, but makes the widest part as narrow
-    as possible. So the last part is not much narrower than the other parts."""
+    """Splits columns into as few parts as ``parts_of`` does, but with parts of similar width. ``parts_of``
+    fills each part as far as possible, so its last part may be narrow."""
     parts = parts_of(widths, width, 0)
     for narrower in range(int(width), 0, -1):
         tried = parts_of(widths, narrower, 0)

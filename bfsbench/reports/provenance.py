@@ -478,9 +478,10 @@ def origins_of(rows: pd.DataFrame) -> str:
 
 def _mixed(rows: pd.DataFrame) -> list[tuple[str, str]]:
     """Finds the searches whose rows have equal knob values but come from different versions of the code.
-    Returns pairs: the names of searches, and a text that names the commits from which their rows come.
+    Returns pairs of texts: the names of some of these searches, and the commits from which their rows come.
 
-    Versions are compared by the hash of the code, or by the commit for rows without a hash.
+    Rows have the same version if their hashes of the code are equal. For rows without a hash, the commits are
+    compared.
     """
     said = rows.assign(code=rows["code"].where(rows["code"] != "", rows["commit"]))
     found: dict[str, dict[str, None]] = {}

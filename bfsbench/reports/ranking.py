@@ -126,7 +126,8 @@ def _marked(frame: pd.DataFrame, found: pd.DataFrame) -> list[str]:
 
 
 def _note_on_marks(found: pd.DataFrame) -> str:
-    """Returns the note on searches that this project changed, or "" if ``found`` has no rows of them."""
+    """Returns the note on searches that this project changed, or "" if no row of ``found`` is of a changed
+    search."""
     note = note_on_changes(found)
     return f"{note} A marked mean contains at least one of these results." if note else ""
 

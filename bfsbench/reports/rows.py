@@ -451,8 +451,8 @@ def comparable(
 
 
 def _cut(rows: pd.DataFrame, runs: pd.DataFrame, counting: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows from the sources in ``counting``, with equally many repeats in all rows of a graph. If
-    this leaves nothing out, it returns ``rows`` itself."""
+    """Returns the rows from the sources in ``counting``. All rows of a graph keep equally many repeats. If
+    nothing has to be left out, the result is ``rows`` itself."""
     rows = equal_repeats(rows)
     all_count = len(counting) == len(runs[[*GRAPH, "source"]].drop_duplicates())
     return rows if all_count else rows.merge(counting)

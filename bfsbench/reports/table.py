@@ -41,7 +41,7 @@ class Noted(float):
         return made
 
     def __reduce__(self) -> tuple[type[Noted], tuple[float, str]]:
-        """Returns the call that makes a copy of this number, or the unpickled number."""
+        """Returns what pickle and copy need to make this number again: the class and the arguments."""
         return Noted, (float(self), self.remark)
 
     remark: str
@@ -293,8 +293,8 @@ def render(
 ) -> str:
     """Returns all tables as one text in one of FORMATS, ending with a newline.
 
-    Text is at most ``width`` characters wide, if this is possible. LaTeX is at most ``inches`` wide: the
-    width of a column, or of a page, on which the tables are printed. ``colour`` adds terminal colours to heat
+    Text is at most ``width`` characters wide, if this is possible. LaTeX tables are at most ``inches`` wide,
+    for example the width of the page on which they will be printed. ``colour`` adds terminal colours to heat
     maps. Raises UsageError if several tables are to become CSV, because CSV text holds only one table. The
     message suggests the option ``narrow``, which selects one table.
     """

@@ -75,9 +75,8 @@ class Counted(ABC):
 
     @property
     def subject(self) -> str:
-        """A line with the properties that several searches in one report share. For a program, it is the
-        title.
-        """
+        """A heading for a report on these counters. A report shows one program or several searches. For a
+        program, the heading is its title."""
         return self.title
 
 
@@ -112,7 +111,7 @@ class Counters(Counted):
 
     @property
     def subject(self) -> str:
-        """A line that names the graph and the source, which the searches in one report share."""
+        """A heading for a report on several searches: their graph and their source."""
         axes = self.point.axes()
         return f"{axes['graph']}, source {axes['source']}" if axes["source"] else str(axes["graph"])
 

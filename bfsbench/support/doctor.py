@@ -65,8 +65,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Section:
-    """The results of the checks of everything that one purpose needs, such as running kernels with one
-    backend."""
+    """The results of related checks: all checks for one backend, for GPUs, or for every use of bfsbench."""
 
     title: str
     checks: tuple[Check, ...]

@@ -52,7 +52,8 @@ class Ending:
             leave()
 
     def forget(self) -> None:
-        """Take the next interrupt for the first. Call this if Python has lost the KeyboardInterrupt."""
+        """Make the next interrupt count as the first one. Call this if an interrupt came, but its
+        KeyboardInterrupt was lost."""
         self._began_s = None
 
 

@@ -76,8 +76,8 @@ def _cgroup_room() -> Iterator[int]:
 
 
 def _number(path: Path) -> int | None:
-    """Returns the number at the beginning of a file. Returns None if the file does not exist, or if it begins
-    with something else, as a memory limit of ``max`` does."""
+    """Returns the number at the beginning of a file. Returns None if the file does not exist, or if it does
+    not begin with a number. A file of a memory limit, for example, may contain the word ``max``."""
     words = _text(path).split(None, 1)
     return int(words[0]) if words and words[0].isdigit() else None
 

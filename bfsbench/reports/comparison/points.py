@@ -475,8 +475,8 @@ def _compared(
 def _verdict(ratio: LogRatio, threshold: float, certain: bool) -> str:
     """Returns SLOWER, FASTER, SAME or UNDECIDED for a ratio B / A with its confidence interval.
 
-    The interval is compared with 1 + ``threshold`` and with its inverse. SLOWER and FASTER also need
-    ``certain``, which says whether there is enough evidence.
+    The interval is compared with 1 + ``threshold`` and with its inverse. ``certain`` says whether there is
+    enough evidence for SLOWER or FASTER.
     """
     most = math.log1p(threshold)
     if certain and ratio.low > most:

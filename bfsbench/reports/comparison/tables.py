@@ -263,8 +263,8 @@ def points(found: Comparison) -> Table:
 
 
 def _order(point: Compared) -> tuple[int, float]:
-    """Returns a sort key for compared configurations. Verdicts follow in the order of VERDICTS. Among
-    configurations with equal verdicts, the largest change comes first."""
+    """Returns a sort key for compared configurations. They are sorted by verdict, in the order of VERDICTS.
+    Among configurations with equal verdicts, the largest change comes first."""
     return VERDICTS.index(point.verdict), -abs(point.ratio.middle) if point.ratio else 0.0
 
 

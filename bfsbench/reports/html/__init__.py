@@ -264,10 +264,10 @@ def _cells(
     """Returns the cells of the page's matrix, as a dictionary from the graph's title and the search's label
     to the cell.
 
-    A cell holds the best configuration, or a text that says why there is no time. ``timed`` contains the best
-    configuration of each cell that has a time. ``compared`` contains the configurations whose times may be
-    compared, with the ratio of each time to the graph's best time. If a configuration is only in ``timed``,
-    the ``ratio`` of its cell is None.
+    A cell holds the best configuration, or the reason why there is no time, as text. ``timed`` contains the
+    best configuration of each cell that has a time. ``compared`` contains the configurations whose times may
+    be compared, with the ratio of each time to the graph's best time. If a configuration is only in
+    ``timed``, the ``ratio`` of its cell is None.
     """
     import pandas as pd
 
@@ -510,7 +510,7 @@ def page(rows: pd.DataFrame, levels: pd.DataFrame | None = None, title: str = "b
 
 
 def _about(rows: pd.DataFrame) -> str:
-    """Returns a text with the devices and the days on which the rows were measured."""
+    """Returns a line with the devices and the days on which the rows were measured."""
     days = sorted({*rows["taken_at"].str[:DAY]})
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     devices = [device for device in with_device(rows)["device"].unique() if device]

@@ -84,10 +84,8 @@ def curves(
 
 
 def _tells(places: pd.Series[float]) -> bool:
-    """Returns whether graphs with these values on the horizontal axis suffice for a useful line.
-
-    There must be at least three different values, and the largest must be at least 1.5 times the smallest.
-    """
+    """Returns whether graphs that have these values of the horizontal axis are worth a picture. There must be
+    at least three different values. The largest value must be at least 1.5 times the smallest."""
     return bool(places.nunique() >= _LEAST_POINTS and places.max() >= _LEAST_RANGE * places.min())
 
 

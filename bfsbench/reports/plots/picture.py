@@ -271,8 +271,8 @@ def lined_pictures(
     below: float = 0.0,
     part: str = "",
 ) -> Iterator[tuple[Picture, pd.DataFrame]]:
-    """Yields pictures that fit on a screen, each with the rows that it shows. A picture has one panel per
-    graph, with one line per label from top to bottom.
+    """Yields pictures and, with each picture, the rows that it shows. A picture has one panel per graph, and
+    fits on a screen. A panel has one line per label, from top to bottom.
 
     ``rows`` have the columns ``title`` (of the graph) and ``label`` (of the line). ``labels`` are in the
     order of the lines. Labels without rows are left out. ``graphs`` are the titles of the graphs to show. By
@@ -343,8 +343,9 @@ def rows_that_fit(panel: float, lines: int, legend: int) -> int:
 
 
 def _mark(axes: Axes, places: Iterable[int]) -> None:
-    """Writes marks to the left of a panel, at the lines with these numbers. The panels of a picture have
-    different marks, because each graph has its own fastest configuration."""
+    """Marks lines of a panel, given by their numbers, as searches that this project changed. The marks are to
+    the left of the panel. A search may be marked for one graph only, because its fastest configuration
+    depends on the graph."""
     axes.tick_params(axis="y", pad=scaled(_MARK_POINTS))
     for place in places:
         at: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
@@ -368,10 +369,11 @@ def one_page() -> Iterator[None]:
 
 
 def look(label: str) -> tuple[str, str]:
-    """Returns the colour and the marker of the lines that have this label, in all pictures of the page.
+    """Returns the colour and the marker of the lines with the label ``label``. They are equal in all pictures
+    that are drawn within one ``one_page`` block.
 
-    After the last colour, lighter shades of the colours follow, so that 24 lines have different colours.
-    Outside ``one_page``, all lines get the first colour.
+    If there are more labels than colours, lighter shades of the colours are used. So 24 labels have different
+    colours. Outside of ``one_page``, all lines get the first colour.
     """
     labels = _LOOKS.get({})
     place = labels.setdefault(label, len(labels))

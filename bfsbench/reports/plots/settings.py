@@ -198,9 +198,10 @@ def knob_sweeps(measured: TimedRows, *, title: str = "", knobs: Sequence[str] = 
 
 
 def _varied(times: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yields pairs of a knob and the configurations that show its effect. They were measured on one graph
-    with several values of the knob, while all other settings were equal. Their column ``value`` contains the
-    knob's values. The grid and the block count as knobs on graphs on which only one of them varied."""
+    """Yields each knob that was varied, with the configurations that show its effect. Such configurations
+    differ in the knob, but were measured on the same graph with equal other settings. The column ``value`` is
+    added, and holds the values of the knob. The grid is treated as a knob on graphs on which only the grid
+    was varied. The block is treated likewise."""
     settings = times["knobs"].map(knob_values)
     given_values = {
         knob: settings.map(lambda found, knob=knob: found.get(knob)) for knob in values_of_knobs(settings)
@@ -220,9 +221,9 @@ def _others(knob: str, settings: Mapping[str, str]) -> tuple[tuple[str, str], ..
 
 
 def _launches(times: pd.DataFrame) -> Iterator[tuple[str, pd.Series[str]]]:
-    """Yields two pairs: the label of the grid with grid sizes, and the label of the block with block sizes.
-    The grid sizes are taken from the rows of graphs on which only the grid varied. The block sizes are taken
-    from the rows of graphs on which only the block varied."""
+    """Yields a label for the grid with grid sizes, and then a label for the block with block sizes. The grid
+    sizes are taken from the rows of graphs on which only the grid varied. The block sizes are taken from the
+    rows of graphs on which only the block varied."""
     kernels = times[times["backend"] != "host"]
     several = kernels.groupby("title")[["grid", "block"]].transform("nunique") > 1
     shown = {"grid": kernels["grid"], "block": kernels["block"].map("{:g}".format)}
