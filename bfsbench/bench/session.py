@@ -127,8 +127,8 @@ class Session:
         return timings, ALTERNATING if len(problems) > 1 else INTERPOSED if others else REPEATED
 
     def _others(self, variant: Variant, problems: Sequence[Problem]) -> list[Problem]:
-        """Return up to OTHERS problems with other sources. While a single problem is timed, searches of these
-        problems run, untimed, between its timed searches. The sources are chosen once per graph and family.
+        """Return up to OTHERS problems with other sources. The searches of these problems are not timed. They
+        run between the timed searches of a single problem. The sources are chosen once per graph and family.
 
         The list is empty if several problems are timed, because their timed runs alternate. It is also empty
         for an emulated kernel, because the times of emulated kernels are not compared with other times.

@@ -237,7 +237,7 @@ def _identity(row: Mapping[str, str]) -> Identity:
 
 
 def _identity_of(point: Point, graph: Graph) -> Identity:
-    """Return the key that ``_identity`` returns for the row of a point (configuration)."""
+    """Return the key of a point's row (see ``_identity``)."""
     return (*point.axes().values(), graph.checksum)
 
 
@@ -306,7 +306,8 @@ class SweepOutcome:
 
 
 def deadline_in(minutes: float | None) -> float:
-    """Return the time in ``minutes`` from now, in s on the monotonic clock. None stands for no limit."""
+    """Return the time on the monotonic clock, in s, at which ``minutes`` minutes from now are over. If
+    ``minutes`` is None, there is no limit, and the result is infinite."""
     return math.inf if minutes is None else time.monotonic() + 60 * minutes
 
 
@@ -507,8 +508,8 @@ def _until(
     """Yield the outcomes of points (configurations) from ``run`` until ``deadline``, a time in seconds on the
     monotonic clock.
 
-    A group of points that are measured together is always completed. A group contains points that differ only
-    in their sources or, if ``method.takes_turns``, all points of a graph.
+    Points that are measured together are always completed. These are points that differ only in their sources
+    or, if ``method.takes_turns``, all points of a graph.
     """
     if time.monotonic() >= deadline:
         return

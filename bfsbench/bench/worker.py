@@ -70,9 +70,8 @@ class Measured:
 
 
 class Runner(Protocol):
-    """A protocol for objects that run points (configurations) and make a result row of each. Even if a point
-    crashes its worker process, all other points get their rows.
-    """
+    """A protocol for objects that run points (configurations) and return one result row per point. Even if a
+    point crashes its worker process, all other points get their rows."""
 
     device: DeviceInfo | None
     """The device that runs the points, known after ``start``. None if only host programs can run."""
@@ -313,8 +312,8 @@ def _tell(pipe: Pipe, number: int, process: int, answer: messages.Answer) -> Non
     """Send a message to the parent process. An emulated kernel may call ``fork`` and so make a copy of the
     worker process. The copy ends here, without sending anything. ``process`` is the id of the worker process.
 
-    If the parent process has closed the pipe, SystemExit ends this process. A variant might catch an ordinary
-    exception.
+    If the parent process has closed the pipe, this process ends by SystemExit, because a variant might catch
+    an ordinary exception.
     """
     if os.getpid() != process:
         os._exit(0)

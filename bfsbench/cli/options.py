@@ -130,7 +130,7 @@ def gathered(variable: str, kind: Callable[..., object], options: Mapping[str, D
 
 
 def list_option(option: str, variable: str, text: str, **facts: Any) -> Declaration:
-    """Return an option whose value is a text: a list with commas, which may contain ranges of numbers."""
+    """Return an option that takes a list with commas, as text. The list may contain ranges of numbers."""
     return click.option(option, variable, metavar="LIST", help=text, **facts)
 
 

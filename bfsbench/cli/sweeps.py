@@ -178,8 +178,8 @@ def carry_out(
     with each status.
 
     ``progress`` replaces the default display. After an interrupt, the program ends with exit code 130. If a
-    result file exists by then, the last line on stderr says with which ``--out`` the sweep can be continued:
-    ``out`` if it is given, else the sweep's own file.
+    result file exists by then, the last line on stderr names the option ``--out`` that continues the sweep.
+    Its value is ``out``, or by default the sweep's own file.
     """
     from bfsbench.cli.progress import SweepDisplay
 

@@ -255,8 +255,8 @@ class Shares:
         return self._waiting[self._graph_of[worker]].popleft()
 
     def give_back(self, *groups: Group) -> None:
-        """Put back groups of points of one graph that were taken but not run. They will be the first groups
-        of this graph that are taken next."""
+        """Put back groups of points of one graph that were taken but not run. A worker that takes groups of
+        this graph gets them first."""
         self._waiting[groups[0][0].graph].extendleft(reversed(groups))
 
     def leave(self, worker: str) -> None:
@@ -569,11 +569,11 @@ def _difference(name: str, facts: Sequence[Mapping[str, str]]) -> str:
 
 
 def examine(place: Place, security: Security | None, tell: Tell, insecure: bool) -> Findings:
-    """Ask every worker of a cluster for its properties, and return what was found.
+    """Ask every worker of a cluster for its properties. Returns the properties of all workers.
 
-    ``tell`` is called with each message to the user: what is being waited for, and warnings. If other
-    machines can reach the cluster and it has no certificates, ``insecure`` must be true. Raises UsageError if
-    no worker can be reached, and BfsbenchError if the workers do not answer in time.
+    ``tell`` is called with each message to the user, such as a warning. If other machines can reach the
+    cluster and it has no certificates, ``insecure`` must be true. Raises UsageError if no worker can be
+    reached, and BfsbenchError if the workers do not answer in time.
     """
     cluster = Cluster(place, Equipment("auto", 0), True, tell, security, insecure)
     try:

@@ -129,9 +129,8 @@ def _station() -> Station:
 
 
 def introduce(equipment: Equipment) -> Introduction | Unable:
-    """Open the worker's device. Returns the worker's description, or an Unable with the reason why the worker
-    cannot work.
-    """
+    """Open the worker's device. Returns the worker's description. If the worker cannot work, returns an
+    Unable object with the reason."""
     worker, station = distributed.get_worker(), _station()
     if multiprocessing.current_process().daemon or worker.state.nthreads != 1:
         return Unable("it was not started by 'bfsbench worker'")

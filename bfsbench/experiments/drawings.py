@@ -69,8 +69,8 @@ class Chart(TomlTable, frozen=True, kw_only=True, tag_field="kind", tag=""):
         yield from ()
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
-        """Yields the drawing's tables of result rows, except the table of best times. Either all rows of
-        ``outcome`` are of emulated kernels, or none is."""
+        """Yields the drawing's tables of result rows, except the table of best times. The rows of ``outcome``
+        are either all measured on real devices or all emulated."""
         yield from ()
 
     def texts(self, outcome: Outcome) -> dict[str, str]:

@@ -116,8 +116,8 @@ def series_called(experiment: Experiment, text: str) -> Series:
 def authors_form(variant: type[Variant]) -> dict[str, frozenset[str]]:
     """Returns the knob values with which a search runs as its authors published it.
 
-    Some values of a knob turn on a modification of the search by this project. The result maps the name of
-    each knob with such values to the knob's other values. All other knobs are left out.
+    Some knobs have values that turn on a modification by this project. The result maps the name of such a
+    knob to all other values of the knob.
     """
     return {
         knob.name: frozenset(str(value) for value in knob.choices if value not in knob.changed)

@@ -44,8 +44,8 @@ def tables(outcome: Outcome) -> list[Table]:
 
 
 def texts(outcome: Outcome) -> dict[str, str]:
-    """Returns the experiment's pictures that are made of characters. The keys of the dictionary are their
-    titles."""
+    """Returns the experiment's pictures that are made of characters, as a dictionary from title to
+    picture."""
     return {
         title: text
         for drawing in outcome.experiment.drawings

@@ -96,10 +96,10 @@ class Read(list[pd.DataFrame]):
         """The times that the template has read, each with the name of the rows from which it comes."""
 
     def check(self, begun: int, *, in_table: bool) -> None:
-        """Raises InputError if compared times have unequal numbers of sources or repeats.
+        """Raises InputError if times that stand together come from different numbers of sources or repeats.
 
-        Only the times from index ``begun`` on are checked. In a table, all times on one graph are compared.
-        In other text, only times from one file are compared.
+        All times from index ``begun`` on are checked. In a table, all times on the same graph must agree. In
+        other text, only times on the same graph from the same file must agree.
         """
         found: dict[tuple[str, str], set[Time]] = {}
         for file, time in self.times[begun:]:
@@ -230,10 +230,8 @@ class Rows:
 
     @property
     def best_each(self) -> dict[str, float]:
-        """The time in ms of each variant at its fastest configuration, the fastest variant first. Only
-        variants with times from all sources are included. :func:`bfsbench.reports.rows.comparable` chooses
-        these variants.
-        """
+        """The time in ms of each variant at its fastest configuration, the fastest variant first. Variants
+        without times from all sources are left out (see :func:`bfsbench.reports.rows.comparable`)."""
         return self._each("search_ms")
 
     @property
@@ -441,7 +439,7 @@ def _sandbox(folder: Path) -> jinja2.Environment:
 def fill_in(template: Path, folder: Path, commands: Mapping[str, str]) -> str:
     """Fills in a template with numbers from the result files below ``folder``. Returns the text.
 
-    ``commands`` has the short help of each command by its name. Raises InputError, whose message names the
+    ``commands`` maps the name of each command to its short help. Raises InputError, whose message names the
     template's line, for missing rows and for mistakes in the template. Raises ToolchainError if Jinja2 is not
     installed.
     """
@@ -546,7 +544,7 @@ def _with_origins(
 ) -> str:
     """Returns the text of a filled template, with the origin of the shown rows below each table. The origin
     is a line with the files, commits and days of the rows, and with the searches whose code has changed since
-    then. If an earlier table shows one of these searches with other rows, the line says so. Below the line
+    then. If an earlier table shows a search of this table with other rows, the line says so. Below the line
     are the commands that wrote the files. The text contains each command only once.
 
     ``parts`` are the pieces of the text, in order. The pieces are made one by one. All rows that the template

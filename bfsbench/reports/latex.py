@@ -139,8 +139,7 @@ class _Tabular(NamedTuple):
 
 
 def _latex_parts(table: Table, inches: float) -> Iterator[_Tabular]:
-    """Yields tables as LaTeX's ``tabular``, each of which fits on a page. Together they have all cells of
-    ``table``.
+    """Splits a table into tables that fit on a page. Yields them as LaTeX's ``tabular``.
 
     A table that is too wide or too long is set in a smaller font, and its long cells are broken into lines.
     If it is still too wide, its columns are distributed over several tables, which repeat the first column.

@@ -150,8 +150,8 @@ class TimedRows(Kind):
 
 
 def ranking(best: pd.DataFrame) -> list[str]:
-    """Returns the labels of the series, sorted by the geometric mean of their ratios to the best time of each
-    graph."""
+    """Returns the labels of the series, the fastest series first. Each series gets a mean ratio: the
+    geometric mean, over the graphs, of its time divided by the graph's best time."""
     import numpy as np
 
     means = ratios(best).map(np.log).groupby(best["label"]).mean()
@@ -177,7 +177,8 @@ def _titles(rows: pd.DataFrame) -> pd.Series[str]:
 
 
 def _labels(rows: pd.DataFrame) -> pd.Series[str]:
-    """Returns the label of each row's series, with the device if rows of a backend come from several devices.
+    """Returns the label of each row's series. If the rows of a backend come from several devices, the label
+    also names the device.
 
     Hosts with equal CPUs count as one device.
     """
@@ -193,9 +194,9 @@ def _labels(rows: pd.DataFrame) -> pd.Series[str]:
 def told_apart(measured: TimedRows) -> Iterator[tuple[str, list[str], TimedRows]]:
     """Finds the variants that were timed with several knob settings on at least one graph.
 
-    For each of these variants, yields its label, the labels of its settings, and the result rows on these
-    graphs. Each setting is a separate series in these rows. Its label names only the knobs that differ. For
-    comparison, the rows also contain all other variants on these graphs.
+    For each of these variants, yields its label, the labels of its settings, and the rows of all variants on
+    these graphs. In the rows, each setting of the variant is a separate series. The label of a setting names
+    only the knobs that differ.
     """
     for label in measured.labels:
         rows = measured.rows[measured.rows["label"] == label]

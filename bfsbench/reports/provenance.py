@@ -167,7 +167,7 @@ _WARNED = ("graph", "variant", "gpu", "host", "host_cpu", "commit", "throttle", 
 
 
 def warnings(rows: pd.DataFrame) -> list[str]:
-    """Returns warnings about comparing the times in ``rows``, for example because they were measured on
+    """Returns reasons why times in ``rows`` may not be comparable, for example because they were measured on
     different devices. Rows of emulated kernels are ignored."""
     measured = rows[rows["backend"] != "cpu"]
     rows = measured[[*_WARNED]]
@@ -371,10 +371,12 @@ _RESPECTS = {
 
 def _respect(name: str, there: set[int], here: set[int]) -> str:
     """Returns a phrase that says how other rows differ from the rows of a table in the property ``name``,
-    such as ``from 8 sources (1 in this table)``. ``there`` holds the numbers (such as numbers of sources) of
-    the other rows, and ``here`` those of the table's rows. The phrase shows the largest number of each set.
-    If these are equal, or if the property is the method or the code, the phrase has no numbers, as in ``from
-    other sources``."""
+    such as ``from 8 sources (1 in this table)``.
+
+    ``there`` holds the numbers of sources (or settings) of the other rows. ``here`` holds the numbers of the
+    table's rows. The phrase gives the largest number of each set. If the two numbers are equal, or if the
+    property is the method or the code, the phrase has no numbers, as in ``from other sources``.
+    """
     if name in ("method", "code") or max(there) == max(here):
         return _RESPECTS[name]
     preposition, _, _ = _RESPECTS[name].partition(" ")
@@ -478,7 +480,8 @@ def origins_of(rows: pd.DataFrame) -> str:
 
 def _mixed(rows: pd.DataFrame) -> list[tuple[str, str]]:
     """Finds the searches whose rows have equal knob values but come from different versions of the code.
-    Returns pairs of texts: the names of some of these searches, and the commits from which their rows come.
+    Returns pairs of texts: the names of one or more searches, and the commits from which the rows of these
+    searches come.
 
     Rows have the same version if their hashes of the code are equal. For rows without a hash, the commits are
     compared.

@@ -85,8 +85,8 @@ class Kind:
 
     @cached_property
     def launches(self) -> pd.DataFrame:
-        """One row per configuration with a block size. If such configurations of one search have times from
-        different numbers of sources, only those with the most sources are included."""
+        """One row for each configuration that has a block size. A configuration is left out if another one of
+        the same search has times from more sources."""
         return _of_most_sources(self._combined[self._combined["block"].notna()], self.also)
 
     @cached_property
@@ -290,10 +290,9 @@ def configurations(
 
 
 def _of_most_sources(frame: pd.DataFrame, also: Sequence[str] = ()) -> pd.DataFrame:
-    """Returns the configurations in ``frame`` that have times from the most sources. A configuration is left
-    out if another configuration of the search has times from more sources. Configurations belong to one
-    search if their values in the columns SETTING and ``also`` are equal.
-    """
+    """Leaves out configurations with times from too few sources: another configuration of the same search has
+    times from more sources. Returns the other rows of ``frame``. Rows belong to the same search if their
+    values in the columns SETTING and ``also`` are equal."""
     most = frame.groupby([*SETTING, *also], dropna=False)["sources"].transform("max")
     return where(frame["sources"] == most, frame)
 
@@ -301,8 +300,8 @@ def _of_most_sources(frame: pd.DataFrame, also: Sequence[str] = ()) -> pd.DataFr
 def _combined(
     rows: pd.DataFrame, family: Family | None, also: Sequence[str] = (), baseline: str = ""
 ) -> pd.DataFrame:
-    """Returns one row per configuration, like ``configurations``, but also includes configurations that lack
-    a time from a source of their search."""
+    """Returns one row per configuration. Unlike ``configurations``, this function also returns configurations
+    without a time from some source of their search."""
     family = family or find_family(rows["family"].iloc[0] if len(rows) else DEFAULT)
     key = [*SETTING, *SHAPE, *also]
     figures = [figure.name for figure in family.figures]
@@ -398,9 +397,9 @@ def _repeats(rows: pd.DataFrame) -> pd.Series[int]:
 
 
 def of_one_setting(best: pd.DataFrame) -> pd.DataFrame:
-    """Finds the number of sources from which most graphs were searched. Returns the rows of ``best`` on the
-    graphs that were searched from this number of sources. This excludes graphs of another sweep with another
-    number of sources from a ranking."""
+    """Returns the rows of ``best`` on the graphs that were searched from the usual number of sources, which
+    is the number for most graphs. So a ranking leaves out graphs from a sweep with another number of
+    sources."""
     if best.empty:
         return best
     counts = best.drop_duplicates(list(GRAPH))["sources"].value_counts()
@@ -515,8 +514,8 @@ def sources_of(rows: pd.DataFrame, by: str | list[str]) -> dict[Hashable, list[i
 def short_names(graphs: Iterable[str]) -> dict[str, str]:
     """Returns a dictionary that maps each graph's full name to a short name.
 
-    A short name lacks the options after a colon and the parameters in brackets, unless two short names would
-    become equal without them.
+    A short name lacks the options after a colon and the parameters in brackets. They are kept if two graphs
+    would otherwise get the same short name.
     """
     found = {}
     graphs = list(dict.fromkeys(graphs))

@@ -324,7 +324,7 @@ class KnownRows:
             yield os.pread(self._file, int(starts[number + 1] - starts[number]), int(starts[number]))
 
     def relaid(self, columns: Sequence[str]) -> Iterator[bytes]:
-        """Yield the lines of a file with all rows of this file, but with the columns ``columns``."""
+        """Yield all rows as lines of a new file, which has the columns ``columns``."""
         with os.fdopen(os.dup(self._file), newline="", encoding="utf-8") as file:
             file.seek(0)
             for values in itertools.islice(csv.reader(file), 1, len(self) + 1):

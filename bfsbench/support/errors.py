@@ -45,8 +45,8 @@ def printable(text: str) -> str:
 
 
 def no_formula(text: str) -> str:
-    """Returns the text for a spreadsheet cell. A text that looks like a formula gets ``'`` in front, so that
-    no spreadsheet evaluates it."""
+    """Returns the text for a spreadsheet cell. A text that a spreadsheet would evaluate as a formula gets
+    ``'`` in front."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 

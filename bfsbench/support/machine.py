@@ -77,7 +77,7 @@ def _cgroup_room() -> Iterator[int]:
 
 def _number(path: Path) -> int | None:
     """Returns the number at the beginning of a file. Returns None if the file does not exist, or if it does
-    not begin with a number. A file of a memory limit, for example, may contain the word ``max``."""
+    not begin with a number. For example, the file of a memory limit may contain the word ``max``."""
     words = _text(path).split(None, 1)
     return int(words[0]) if words and words[0].isdigit() else None
 

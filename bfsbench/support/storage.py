@@ -27,9 +27,9 @@ def output(path: Path) -> Iterator[TextIO]:
     """Open a text file in UTF-8 for the user's output. When the ``with`` block ends without an exception, the
     file replaces ``path``.
 
-    The file is opened immediately, so that the error for a file that cannot be written is raised before any
-    work is done. Raises UsageError if the file cannot be written, or if the disk is full. In both cases
-    ``path`` stays unchanged.
+    The file is opened immediately. So the caller learns that a file cannot be written before it does any
+    work. Raises UsageError if the file cannot be written, or if the disk is full. In both cases ``path``
+    stays unchanged.
     """
     try:
         with replacing(path) as file:
@@ -159,7 +159,7 @@ def digest(path: Path) -> str:
 
 
 def cache_remedy(error: OSError) -> str:
-    """Returns a phrase that says what a user can do about an error of writing to the cache."""
+    """Returns a phrase that says what a user can do if the cache cannot be written."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return "free some space there or set BFSBENCH_CACHE to another folder"
     return "set BFSBENCH_CACHE to a folder that can be written"

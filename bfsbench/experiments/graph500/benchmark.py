@@ -215,8 +215,8 @@ class Graph500Outcome:
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
-    """Returns the minimum, the quartiles and the maximum of the values. The keys are Graph500's names, such
-    as ``firstquartile``."""
+    """Returns the minimum, the quartiles and the maximum of the values, as a dictionary. The keys are
+    Graph500's names, such as ``firstquartile``."""
     found = np.quantile(values, [0, 0.25, 0.5, 0.75, 1], method="averaged_inverted_cdf")
     names = ("min", "firstquartile", "median", "thirdquartile", "max")
     return dict(zip(names, found.tolist(), strict=True))

@@ -212,11 +212,11 @@ def runs_that_tell(point: Evidence, noise: float, threshold: float, p_needed: fl
 
 
 def detected(points: Sequence[Evidence], noise: float, threshold: float) -> dict[int, float]:
-    """Returns a dictionary that maps numbers of runs per side (RUNS) to changes of one configuration's time,
-    such as 0.08 for 8 %.
+    """Returns a dictionary that maps each number of runs per side in RUNS to a change of the time, such as
+    0.08 for 8 %.
 
-    With this number of runs, the statistical test detects a change of this size with a probability of 0.9.
-    Smaller changes are less likely to be detected.
+    With this number of runs, the statistical test detects such a change of one configuration's time with a
+    probability of 0.9. Smaller changes are less likely to be detected.
     """
     known = [point.standard_error * math.sqrt(min(point.runs)) for point in points]
     spread = float(np.median([error for error in known if math.isfinite(error)] or [math.inf]))

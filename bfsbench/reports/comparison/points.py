@@ -61,8 +61,8 @@ class Side:
 
 
 def read_side(operand: str) -> Side:
-    """Reads one of two sides to compare. Returns the rows of ``FILE``, of all result files in ``FOLDER``, or
-    of ``FILE@REVISION``, which is the file at that revision in git.
+    """Reads the rows of one side of a comparison. Returns the rows of ``FILE``, of all result files in
+    ``FOLDER``, or of ``FILE@REVISION``, which is the file at that revision in git.
 
     Raises InputError if the rows cannot be read, or if a cell has a malformed number or knob. Raises
     UsageError if git cannot be run.
@@ -75,7 +75,7 @@ def read_side(operand: str) -> Side:
 
 
 def of_frame(rows: pd.DataFrame, name: str) -> Side:
-    """Returns the rows of a data frame as one of two sides to compare. Cells become text as in result files.
+    """Returns the rows of a data frame as one side of a comparison. Cells become text as in result files.
 
     The frame comes from a sweep or from ``read_results``. Raises UsageError if columns of result rows are
     missing. Raises InputError if a cell has a malformed number or knob.
@@ -312,11 +312,11 @@ class Comparison:
     def frame(self) -> pd.DataFrame:
         """Returns a data frame with one row for each configuration that both sides measured.
 
-        The columns are those in AXES, ``verdict`` and those in RESULTS. The columns in AXES have the types
-        that rows have, so the frame can be merged with rows. The columns ``a_ms`` and ``b_ms`` are the
-        fastest repeats of the two sides. ``ratio`` is the ratio of B's repeats to A's repeats. ``ratio_low``
-        and ``ratio_high`` are the ends of its 95 % confidence interval. For an undecided configuration,
-        ``repeats_needed`` repeats in ``runs_needed`` runs per side are likely to decide it.
+        The columns are those in AXES, ``verdict`` and those in RESULTS. The columns in AXES have the same
+        types as in result rows, so that the frame can be merged with them. The columns ``a_ms`` and ``b_ms``
+        are the fastest repeats of the two sides. ``ratio`` is the ratio of B's repeats to A's repeats.
+        ``ratio_low`` and ``ratio_high`` are the ends of its 95 % confidence interval. For an undecided
+        configuration, ``repeats_needed`` repeats in ``runs_needed`` runs per side are likely to decide it.
         """
         import pandas as pd
 

@@ -359,8 +359,8 @@ first drawn."""
 
 @contextmanager
 def one_page() -> Iterator[None]:
-    """Returns a context manager. All pictures that are drawn in its ``with`` block belong to one page: lines
-    with equal labels have equal colours and markers."""
+    """Returns a context manager that keeps looks consistent: in all pictures that are drawn in its ``with``
+    block, lines with equal labels have equal colours and markers."""
     token = _LOOKS.set(_LOOKS.get({}))
     try:
         yield
@@ -391,8 +391,8 @@ def file_name(*parts: str) -> str:
 
 
 def pages(items: Sequence[Item], most: int) -> Iterator[tuple[str, Sequence[Item]]]:
-    """Splits items into parts of about equal size, with at most ``most`` items each, for one picture per
-    part.
+    """Splits items into parts, each of which becomes a picture. The parts have about equal size, and at most
+    ``most`` items each.
 
     Yields a suffix for the file name of each part's picture, and the items of the part. The suffix is empty
     if there is only one part.
@@ -439,8 +439,8 @@ def legend_of(figure: Figure, handles: Sequence[Artist], labels: Sequence[str] =
 
 
 def end_of(values: Iterable[float]) -> float:
-    """Returns the end of an axis for bars of these lengths: the length of the longest bar that is not an
-    outlier.
+    """Returns the largest value that an axis for bars of these lengths should show. This is the length of the
+    longest bar that is not an outlier.
 
     A bar is an outlier if it is far longer than the next shorter bar. Fewer than half of the bars can be
     outliers.
@@ -461,8 +461,9 @@ def note(
     offset: int = 3,
     weight: Literal["normal", "bold"] = "normal",
 ) -> None:
-    """Writes a small text with a white background next to the point (``x``, ``y``). ``side`` is the side of
-    the text that faces the point, and ``offset`` is the distance from the point in typographic points."""
+    """Writes a note in small letters, on a white background, next to the point (``x``, ``y``). ``side`` is
+    the side of the note that faces the point. ``offset`` is the distance from the point in typographic
+    points."""
     away = (offset if side == "left" else -offset, 0)
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
     drawn = axes.annotate(text, (x, y), away, textcoords="offset points", va="center", ha=side, bbox=box)
