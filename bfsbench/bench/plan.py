@@ -144,8 +144,8 @@ class SourceChoice:
         return [*choose_sources(graph, self.count, self.seed)] if self.count else [self.number]
 
     def check(self, graph: str, num_vertices: int) -> None:
-        """Raise UsageError for a given vertex that a graph with the name ``graph`` does not have. Ids and
-        names are not checked."""
+        """Raise UsageError if a given source is not a vertex of the graph with the name ``graph``. Sources
+        that are given as ids or names are not checked."""
         for source in () if self.published else self.given:
             _in_range(whole("a source", source), graph, num_vertices)
 

@@ -564,9 +564,9 @@ class Trial:
     """For each failed search: a message that says how it failed, and its graph and source."""
 
     def lines(self) -> list[str]:
-        """Returns one line per failure, with the graph and the source. If several searches were made, and all
-        failed with messages that differ only in times, returns only the first message, because the fault does
-        not depend on a graph."""
+        """Returns one line per failure, with the graph and the source. If all searches failed with the same
+        message, returns only this message, because the fault does not depend on a graph. Messages that differ
+        only in times count as the same."""
         messages = [message for message, _ in self.failures]
         without_times = {re.sub(r"[\d.e+-]+ ms", "", message) for message in messages}
         if len(without_times) == 1 and 1 < len(messages) == self.searches:

@@ -85,8 +85,8 @@ class JsonLines(SweepProgress):
 
     @classmethod
     def asked(cls, context: click.Context, _option: click.Parameter, wanted: bool) -> Self | None:
-        """Return the display that the option ``--json`` asks for, if any. The display also prints errors
-        that end the command before the sweep begins."""
+        """Return the display for ``--json`` if the option was given, else None. The display also prints
+        errors that end the command before the sweep begins."""
         if not wanted:
             return None
         lines = cls()

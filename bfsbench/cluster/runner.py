@@ -337,7 +337,7 @@ class Dispatch:
                 yield from self._settle(ticket)
 
     def _hand_out(self, member: Member) -> None:
-        """Send groups of points to a worker until enough tasks wait at the worker."""
+        """Send groups of points to a worker until enough tasks are waiting in its queue."""
         held = sum(ticket.member is member for ticket in self._tickets.values())
         while held < min(AT_A_WORKER, 1 + len(self._shares) // (2 * len(self.members.present))):
             group = self._shares.take(member.address)

@@ -232,8 +232,8 @@ class Datasets(Chart, frozen=True, kw_only=True, tag="datasets"):
 def _statistics_beside(outcome: Outcome, printed: Printed) -> Table:
     """Returns a table of the graphs' statistics: the paper's printed numbers beside our numbers.
 
-    Our numbers are rounded to the digits of the printed numbers. The last column names the statistics that
-    differ.
+    Our numbers are rounded to as many digits as the printed numbers have. The last column names the
+    statistics that differ.
     """
     facts: list[tuple[Cell, ...]] = []
     lines: list[tuple[Cell, ...]] = []

@@ -247,7 +247,7 @@ def read_outcome(
     loaded: Mapping[str, Graph],
     folder: Path | None = None,
 ) -> Outcome:
-    """Returns the rows of result files, and of the level profiles beside them, that belong to the experiment.
+    """Reads result files, and the level profiles beside them. Returns the rows that belong to the experiment.
 
     Rows of other graphs and other variants are left out. If the experiment sets ``all_rows``, further rows
     come from the other result files in ``folder`` and its subfolders. A further row is included only if
@@ -300,8 +300,8 @@ def known_rows(folder: Path) -> pd.DataFrame:
 
 @lru_cache(maxsize=1)
 def _read_known(files: tuple[tuple[Path, int], ...]) -> pd.DataFrame:
-    """Returns the rows of files. Each file is given with its time of modification, so that the cached result
-    is used until a file changes."""
+    """Returns the rows of all valid result files in ``files``. A file is given as a pair: its path and its
+    time of modification. The result is cached until a file is modified."""
     found = []
     for path, _ in files:
         with suppress(InputError):

@@ -227,7 +227,7 @@ against it."""
 
 
 def settings_due(experiment: Experiment, series: Series) -> int:
-    """Returns the least number of settings with which a series must be measured before it may get an
+    """Returns how many settings of a series must be measured, at least, before the series may get an
     unfavourable verdict.
 
     For the series of a claim, this verdict is "not reproduced". For a rival in the claim, it is "reproduced".

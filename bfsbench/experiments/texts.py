@@ -383,20 +383,20 @@ def claims(folder: Path, name: str, *files: str) -> dict[str, int]:
 
 
 def predicted(path: Path) -> dict[str, dict[str, Any]]:
-    """Returns a dictionary that says how well the predicted times in a CSV file agree with the measured times
-    in it.
+    """Returns statistics of how well the predicted times in a CSV file agree with its measured times, as a
+    dictionary with two keys.
 
-    The key ``model`` stands for the file's predictions. The key ``mean`` stands for a baseline, which
-    predicts the time of a search as the geometric mean of its variant's times in all other lines of the file.
-    Each value is a dictionary with the fields of ``reports.predictions.Trust``.
+    ``model`` is for the predictions in the file. ``mean`` is for a simple prediction: the geometric mean of
+    the variant's times in all other lines of the file. Each value is a dictionary with the fields of
+    ``reports.predictions.Trust``.
     """
     lines = pd.DataFrame(table(path))
     return {"model": asdict(trust(lines)), "mean": asdict(baseline(lines))}
 
 
 def table(path: Path) -> list[dict[str, Any]]:
-    """Returns the lines of a CSV file that does not hold result rows, each as a dictionary of values by
-    column.
+    """Returns the lines of a CSV file that does not hold result rows. Each line is a dictionary from column
+    to value.
 
     Cells that contain numbers become Python numbers. Raises InputError if the file cannot be read.
     """

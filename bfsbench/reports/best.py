@@ -87,8 +87,8 @@ def best_times(results: Results, levels: pd.DataFrame | None = None, *, brief: b
 
 
 def _best(kind: Kind, levels: pd.DataFrame | None, known: Mapping[Hashable, float]) -> pd.DataFrame:
-    """Returns one row for each graph, variant and device: the fastest configuration. The rows of a graph
-    follow each other, with the fastest first.
+    """Returns one row for each graph, variant and device: the fastest configuration. The rows of a graph are
+    consecutive, with the fastest first.
 
     ``known`` maps a graph's checksum and a variant to the time in ms that the variant took on the project's
     own GPU.

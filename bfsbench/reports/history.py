@@ -67,7 +67,7 @@ def over_commits(rows: pd.DataFrame, family: Family) -> pd.DataFrame:
     """Returns one row for each search, graph and commit, in the order of the commits. ``rows`` must come from
     ``by_commit``.
 
-    The columns are those in GRAPH, ``variant``, ``backend``, ``device``, those in SHAPE, ``commit``, ``date``
+    The columns are all columns in GRAPH and SHAPE, ``variant``, ``backend``, ``device``, ``commit``, ``date``
     (of the commit's first row), ``search_ms``, ``median_ms``, ``times_previous`` and ``verdict``. Searches
     without a configuration that was measured at two commits are left out.
     """
@@ -91,8 +91,8 @@ def over_commits(rows: pd.DataFrame, family: Family) -> pd.DataFrame:
 
 def _of_several_commits(rows: pd.DataFrame) -> pd.DataFrame:
     """Returns the rows of the searches that have times at two or more commits on the same graph. The rows of
-    other searches are left out. Otherwise they could reduce the data of the graph, because all rows of a
-    graph are later cut to their common sources and to the same number of repeats."""
+    other searches are left out. They could make the data of a graph smaller, because later steps keep only
+    sources and repeats that all rows of the graph have."""
     searches = rows.assign(variant=rows["variant"].str.rsplit(_AT, n=1).str[0]).groupby([*GRAPH, "variant"])
     commits = rows["commit"].where(rows["status"] == "ok").groupby(searches.ngroup()).transform("nunique")
     return rows[commits > 1]

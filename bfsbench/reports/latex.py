@@ -96,9 +96,9 @@ def _latex(table: Table, inches: float) -> Iterable[str]:
     """Yields the LaTeX text of a table: the notes as comments, and then one floating table for each table in
     ``drawn``.
 
-    A table has the label ``tab:NAME``. LaTeX does not print comments, so the caption repeats some notes:
-    those in ``captioned``, and those that say which statistic the times are, such as the minimum of the
-    samples. A table that does not fit on a page becomes several floating tables, with the labels
+    A table has the label ``tab:NAME``. LaTeX does not print comments, so the caption repeats some notes.
+    These are the notes in ``captioned``, and the notes that explain the times, for example as the minimum of
+    the samples. A table that does not fit on a page becomes several floating tables, with the labels
     ``tab:NAME``, ``tab:NAME-2`` and so on. No table is wider than ``inches``, if this is possible.
     """
     notes = [note for note in (*table.notes, *table.legend) if note != HEAT_LEGEND]

@@ -193,8 +193,9 @@ def warnings(rows: pd.DataFrame) -> list[str]:
 
 
 def _about_other_code(rows: pd.DataFrame) -> list[str]:
-    """Returns a list with one line: how many rows are missing in the tables because a later row of the same
-    configuration was measured with changed code. The list is empty if no row is missing for this reason."""
+    """Returns a list with one line, which says how many rows the tables leave out because a later row of the
+    same configuration was measured with changed code. The list is empty if no row is left out for this
+    reason."""
     dropped = rows[~rows.index.isin(of_latest_code(rows).index)]
     if dropped.empty:
         return []
@@ -349,8 +350,8 @@ def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
 
 def _differences(there: pd.DataFrame, here: pd.DataFrame) -> Iterable[tuple[str, int, int]]:
     """Compares two groups of rows, ``there`` and ``here``, of one search on one graph. Yields each property
-    in which the groups differ: sources, settings, method or code. Also yields two numbers for the property:
-    how many values it has in ``there``, and how many in ``here``."""
+    in which the groups differ: sources, settings, method or code. Also yields two counts, one for ``there``
+    and one for ``here``, such as their numbers of sources."""
     draws = find_family(here["family"].iloc[0]).draws_sources
     columns = {"sources": ["source"], "settings": ["grid", "block", "knobs"], "method": ["method"]}
     for name, shape in (columns | {"code": ["code"]}).items():
@@ -444,8 +445,8 @@ _ORIGINS = ["file", "commit", "taken_at"]
 
 
 def origins_of(rows: pd.DataFrame) -> str:
-    """Returns a Markdown table that says in which file, at which commit and on which day the rows were
-    measured. These three are the origin of a row. The table also lists the devices.
+    """Returns a Markdown table with the origins of rows. An origin is a file, a commit and the day of the
+    measurement. The table also lists the devices.
 
     Returns "" if each file has only one origin. ``rows`` comes from ``facts_of``. If all searches on a graph
     have the same origin, the graph shares a line with other graphs of this origin. If the searches on a graph

@@ -66,9 +66,9 @@ _NOTE_ON_FAMILIES = "An empty cell means that the search has no time on some gra
 def ratios(kind: Kind) -> pd.DataFrame:
     """Returns one row for each search (a variant on a device) and graph: its fastest configuration.
 
-    The columns are the columns of ``configurations``, ``times_best`` (the time divided by the best time of
-    the graph) and ``family`` (the graph's family). Graphs with only one search are left out. Searches that
-    lack a time from a source of the graph are left out as well; see ``rows.comparable``.
+    The columns of ``configurations`` are kept. Two columns are added: ``times_best`` (the time divided by the
+    best time of the graph) and ``family`` (the graph's family). Graphs with only one search are left out.
+    Searches that lack a time from a source of the graph are left out as well; see ``rows.comparable``.
     """
     from bfsbench.graphs.load import kind_of_graph
 

@@ -79,8 +79,8 @@ class Kind:
 
     @cached_property
     def configurations(self) -> pd.DataFrame:
-        """One row per configuration, combined over sources, as the function ``configurations`` of this module
-        returns it."""
+        """The result of the function ``configurations`` of this module: one row per configuration, combined
+        over sources."""
         return _of_most_sources(self._combined, self.also)
 
     @cached_property
@@ -95,8 +95,8 @@ class Kind:
 
     @cached_property
     def comparable(self) -> pd.DataFrame:
-        """The configurations whose times may be compared, as the function ``comparable`` of this module
-        returns them."""
+        """The result of the function ``comparable`` of this module: the configurations whose times may be
+        compared."""
         cut = _cut(self.rows, self.runs, self.counting)
         if cut is self.rows:
             return _from_all_sources(self.counting, self.configurations)
@@ -104,14 +104,14 @@ class Kind:
 
     @cached_property
     def runs(self) -> pd.DataFrame:
-        """The searches and the sources from which they were run, as the function ``runs`` of this module
-        returns them."""
+        """The result of the function ``runs`` of this module: the searches, and the sources from which they
+        were run."""
         return runs(self.rows)
 
     @cached_property
     def counting(self) -> pd.DataFrame:
-        """The sources whose times are compared, as the function ``counting_sources`` of this module chooses
-        them."""
+        """The result of the function ``counting_sources`` of this module: the sources whose times are
+        compared."""
         return counting_sources(self.runs)
 
     @cached_property
@@ -467,7 +467,7 @@ def _from_all_sources(counting: pd.DataFrame, found: pd.DataFrame) -> pd.DataFra
 
 def runs(rows: pd.DataFrame) -> pd.DataFrame:
     """Returns one row for each combination of search (a variant on a device), graph and source in ``rows``.
-    Failed runs are included. The columns of the result are those in GRAPH, ``variant``, ``backend``,
+    Failed runs are included. The columns of the result are all columns in GRAPH, ``variant``, ``backend``,
     ``device`` and ``source``."""
     return with_device(rows)[[*GRAPH, "variant", "backend", "device", "source"]].drop_duplicates()
 
@@ -547,9 +547,9 @@ def measured_on(found: pd.DataFrame) -> str:
 
 
 def conditions(found: pd.DataFrame, family: Family) -> str:
-    """Returns sentences that say how the times in ``found`` were measured: on which devices, from how many
-    sources, and which reading options, such as ``symmetrised``, all graphs share. All rows of ``found`` must
-    have the same number of sources."""
+    """Returns sentences about the measurement of the times in ``found``. They name the devices, the number of
+    sources, and the reading options, such as ``symmetrised``, that all graphs share. All rows of ``found``
+    must have the same number of sources."""
     said = measured_on(found)
     sources = int(found["sources"].iloc[0])
     if family.from_sources:

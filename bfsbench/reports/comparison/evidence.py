@@ -172,8 +172,9 @@ def run_to_run_noise(points: Sequence[Evidence], most: float = MOST_NOISE) -> fl
 
 
 def p_value(point: Evidence, noise: float, threshold: float) -> float:
-    """Returns the two-sided p-value of a difference: the probability of a difference at least this large if
-    the true ratio lies between 1 / (1 + ``threshold``) and 1 + ``threshold``.
+    """Returns the two-sided p-value of a difference between two samples. It is the probability of a
+    difference at least this large, if the true ratio lies between 1 / (1 + ``threshold``) and 1 +
+    ``threshold``.
 
     The logarithm of the ratio is assumed to be normally distributed.
     """

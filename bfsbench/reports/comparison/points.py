@@ -312,11 +312,12 @@ class Comparison:
     def frame(self) -> pd.DataFrame:
         """Returns a data frame with one row for each configuration that both sides measured.
 
-        The columns are those in AXES, ``verdict`` and those in RESULTS. The columns in AXES have the same
-        types as in result rows, so that the frame can be merged with them. The columns ``a_ms`` and ``b_ms``
-        are the fastest repeats of the two sides. ``ratio`` is the ratio of B's repeats to A's repeats.
-        ``ratio_low`` and ``ratio_high`` are the ends of its 95 % confidence interval. For an undecided
-        configuration, ``repeats_needed`` repeats in ``runs_needed`` runs per side are likely to decide it.
+        The columns are all columns in AXES, ``verdict``, and all columns in RESULTS. The columns in AXES have
+        the same types as in result rows, so that the frame can be merged with them. The columns ``a_ms`` and
+        ``b_ms`` are the fastest repeats of the two sides. ``ratio`` is the ratio of B's repeats to A's
+        repeats. ``ratio_low`` and ``ratio_high`` are the ends of its 95 % confidence interval. For an
+        undecided configuration, ``repeats_needed`` repeats in ``runs_needed`` runs per side are likely to
+        decide it.
         """
         import pandas as pd
 
@@ -404,9 +405,8 @@ def all_knobs(variant: str, text: str) -> str:
 
 
 def _of_latest_code(rows: list[Row]) -> list[Row]:
-    """Returns the rows whose hash of the code equals the hash in the latest row. Rows without a hash, from
-    older files, are kept.
-    """
+    """Returns the rows that have the same hash of the code as the latest row. Rows without a hash, from older
+    files, are kept."""
     latest = max((row for row in rows if row["code"]), key=lambda row: row["taken_at"], default={"code": ""})
     return [row for row in rows if row["code"] in ("", latest["code"])]
 

@@ -378,10 +378,8 @@ def _table(table: Table) -> dict[str, Any]:
 
 
 def _in_words(note: str, table: Table) -> str:
-    """Replaces a column's short heading at the start of a note by the page's longer heading of that column.
-
-    A note that does not start with a heading is returned unchanged.
-    """
+    """Replaces the short heading of a column at the start of a note by the longer heading that the column has
+    on the page. A note that does not start with a heading is returned unchanged."""
     for column in table.columns:
         if note.startswith(f"{header(column)}: "):
             return note.replace(header(column), heading(column), 1)

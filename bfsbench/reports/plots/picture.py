@@ -359,8 +359,8 @@ first drawn."""
 
 @contextmanager
 def one_page() -> Iterator[None]:
-    """Returns a context manager that keeps looks consistent: in all pictures that are drawn in its ``with``
-    block, lines with equal labels have equal colours and markers."""
+    """Returns a context manager. In all pictures that are drawn in its ``with`` block, lines with equal
+    labels have equal colours and markers."""
     token = _LOOKS.set(_LOOKS.get({}))
     try:
         yield

@@ -70,8 +70,8 @@ def _shares(measured: TimedRows, ceilings: Ceilings | None) -> pd.DataFrame:
 
 
 def _panel(axis: Axes, frame: pd.DataFrame, shown: Sequence[str], _: pd.DataFrame) -> None:
-    """Draws the bars of one graph. If a search has several sources, its bar shows the source whose share of
-    the ceiling is the median."""
+    """Draws the bars of one graph. If a search has several sources, its bar shows the source with the median
+    share of the ceiling."""
     for label, group in frame.groupby("label"):
         search = group.sort_values("share").iloc[(len(group) - 1) // 2]
         colour = COLOURS[BOUNDS.index(search["bound"])]
