@@ -146,7 +146,7 @@ class Session:
         """Return the parents or next hops that a variant finds. Call this after ``time`` has timed the
         variant.
 
-        Raises WrongResultError if they are wrong.
+        Raises WrongResultError if the parents or next hops are wrong.
         """
         found = problem.paths(variant)
         self._require_unwritten(variant)

@@ -261,8 +261,7 @@ def _named_today(row: Mapping[str, str]) -> tuple[str, ...]:
 
 def _difference(row: Mapping[str, str], origin: Mapping[str, str]) -> str:
     """Return a sentence that says how the device of a row differs from the device in ``origin``. Returns an
-    empty text if they agree.
-    """
+    empty text if the two devices agree."""
     for name in ("host_cpu",) if row["backend"] == "host" else SAME_DEVICE:
         if name in origin and row[name] != origin[name]:
             return f"rows were taken with {name} '{row[name]}', this is '{origin[name]}'"

@@ -528,7 +528,7 @@ class Worker:
         return f"the worker process {how_it_ended(code)}"
 
     def close(self) -> None:
-        """Let an idle process close its device and end. It is killed if it does not end in time."""
+        """Let an idle process close its device and end. If the process does not end in time, it is killed."""
         if self._pipe is not None:
             self._pipe.close()
         self._exit_code(CLOSE_LIMIT_S)

@@ -85,7 +85,8 @@ class Member:
 
 @dataclass(eq=False)
 class Members:
-    """Keeps the list of workers up to date. ``tell`` is called with each message to the user."""
+    """The workers of a cluster that can take part in a sweep. The list is kept up to date while the sweep
+    runs. ``tell`` is called with each message to the user."""
 
     client: Client
     equipment: Equipment

@@ -587,6 +587,6 @@ def in_words(sources: Sequence[int], family: Family, names: Mapping[int, str]) -
 
 
 def called(source: int, names: Mapping[int, str]) -> str:
-    """Returns a source vertex as text: its name and number, as in ``ann (0)``, or only the number if it has
-    no name."""
+    """Returns a source vertex as text: its name and number, as in ``ann (0)``, or only the number if the
+    vertex has no name."""
     return f"{names[source]} ({source})" if source in names else str(source)

@@ -56,7 +56,7 @@ _LIMIT_S = 20
 
 
 def _output(*command: str) -> str:
-    """Return the output of a command, or an empty text if it fails."""
+    """Return the output of a command, or an empty text if the command fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT_S, check=True)
     except (OSError, subprocess.SubprocessError):
@@ -65,7 +65,7 @@ def _output(*command: str) -> str:
 
 
 def _git(*arguments: str) -> str:
-    """Return the output of a git command on the checkout, or an empty text if it fails.
+    """Return the output of a git command on the checkout, or an empty text if the command fails.
 
     The command takes no lock, because a lock would remain if git were killed.
     """

@@ -175,7 +175,7 @@ def _load(library: Path) -> str:
 
 
 def _run(command: Sequence[str]) -> str:
-    """Run a compiler. Returns its first error message if it fails, else an empty string."""
+    """Run a compiler. If it fails, returns its first error message. Otherwise returns an empty string."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_LIMIT, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

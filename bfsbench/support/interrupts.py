@@ -93,8 +93,8 @@ def interruptible_pool(threads: int) -> Iterator[ThreadPoolExecutor]:
 
 
 def leave() -> Never:
-    """End this process with the exit code INTERRUPTED, without waiting for its threads. The processes that it
-    has started are killed, and its unfinished files are removed."""
+    """End this process with the exit code INTERRUPTED, without waiting for its threads. Kill the processes
+    that this process has started, and remove its unfinished files."""
     for number in INTERRUPTS:
         signal.signal(number, signal.SIG_IGN)
     with suppress(OSError, RuntimeError):  # RuntimeError: the interrupt came while the stream was written

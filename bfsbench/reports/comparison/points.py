@@ -341,7 +341,7 @@ class Comparison:
 def compare(a: Side, b: Side, threshold: float) -> Comparison:
     """Compares the result rows of two sides for every configuration that both measured. Returns the verdicts.
 
-    ``threshold`` is the relative difference up to which times count as the same, such as 0.05 for 5 %. Raises
+    ``threshold`` is the relative difference up to which times count as equal, such as 0.05 for 5 %. Raises
     InputError if a sample is not a time.
     """
     rows_a, rows_b = (_by_point(side) for side in (a, b))

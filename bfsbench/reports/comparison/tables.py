@@ -66,7 +66,7 @@ def compare_counters(a: Path, b: Path, threshold: float) -> CounterComparison:
     """Compares the emulator's counters in file ``b`` with the counters in file ``a``, for all kernels that
     both files have.
 
-    ``threshold`` is the relative difference up to which two counters count as the same, such as 0.05. Raises
+    ``threshold`` is the relative difference up to which two counters count as equal, such as 0.05. Raises
     UsageError if no kernel is in both files, or if their graphs differ. Raises InputError if a file cannot be
     read.
     """
