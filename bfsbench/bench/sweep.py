@@ -305,8 +305,8 @@ class SweepOutcome:
 
 
 def deadline_in(minutes: float | None) -> float:
-    """Return the time on the monotonic clock, in s, at which ``minutes`` minutes from now are over. If
-    ``minutes`` is None, there is no limit, and the result is infinite."""
+    """Return the deadline that is ``minutes`` minutes from now, in s on the monotonic clock. Returns infinity
+    if ``minutes`` is None."""
     return math.inf if minutes is None else time.monotonic() + 60 * minutes
 
 

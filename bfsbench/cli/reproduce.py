@@ -226,8 +226,8 @@ def _labelled(experiment: Experiment, labels: list[str]) -> list[GraphUse]:
 def _chosen(
     experiment: Experiment, uses: list[GraphUse], scale: float, stand_ins: bool, can_do_without: bool
 ) -> list[Choice]:
-    """Choose the graphs that are searched. For each graph of the experiment in ``uses``, this may be the
-    graph itself, a smaller graph or a similar graph. Returns the choices.
+    """Choose which graphs are searched. For each graph of the experiment in ``uses``, the choice is the graph
+    itself, a smaller graph or a similar graph. Returns the choices.
 
     Raises UsageError for a graph that is not on disk. If ``can_do_without`` is true, a graph that is not on
     disk causes only a warning.

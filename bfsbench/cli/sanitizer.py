@@ -62,8 +62,8 @@ def _without_sanitizer(words: Sequence[str]) -> Iterable[str]:
 
 
 def findings(log: str) -> Iterable[str]:
-    """Yield the errors in a log of compute-sanitizer, as one line of text each. The line names the place in
-    the source, if the log does.
+    """Yield the errors in a log of compute-sanitizer, as one line of text each. The line also names the place
+    in the source, if the log contains it.
 
     In the log, each error begins with a line that is not indented after ``=========``. The words ``in
     FILE:LINE`` in this line or the next line are the place in the source.

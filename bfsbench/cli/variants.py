@@ -45,8 +45,8 @@ def _show_lists(context: click.Context, lists: Sequence[Table], style: str) -> N
 @click.argument("name", shell_complete=completer("variants"))
 @format_option(["text", "markdown", "latex", "json"])
 def show_command(name: str, style: str) -> None:
-    """Show a variant's description, the paper and figure that publish its algorithm, its kernel file, knobs
-    and counters. NAME is the variant's name or an alias."""
+    """Show a variant's description, the paper and the figure with its algorithm, its kernel file, knobs and
+    counters. NAME is the variant's name or an alias."""
     click.echo(rendered(variant_tables(find(name)), style), nl=False)
 
 

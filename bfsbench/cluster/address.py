@@ -59,9 +59,8 @@ Place = Local | Running | Jobs
 
 
 def parse(text: str) -> Place:
-    """Parse the value of ``--cluster``. Returns a Local, Running or Jobs. Raises UsageError if the value has
-    none of the forms in FORMS.
-    """
+    """Parse the value of ``--cluster``. Returns a Local, Running or Jobs object. Raises UsageError if the
+    value has none of the forms in FORMS."""
     kind, colon, rest = text.partition(":")
     if kind == "local" and not colon:
         return Local()

@@ -33,7 +33,7 @@ class GraphUse(TomlTable, frozen=True, kw_only=True):
 
 
 class Sweep(TomlTable, frozen=True, kw_only=True):
-    """One sweep of an experiment: the variants, graphs and settings to measure. Most keys have the meaning of
+    """One sweep of an experiment: the variants, graphs and settings to measure. Most keys mean the same as
     the options of ``bfsbench run``."""
 
     variants: list[str]

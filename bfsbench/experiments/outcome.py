@@ -62,8 +62,8 @@ class Outcome:
 
     @cached_property
     def uses(self) -> dict[str, GraphUse]:
-        """A dictionary that maps the full name of each graph in the rows to a graph of the experiment. The
-        graph in the rows is this graph, or a stand-in for it."""
+        """A dictionary that maps the full names of graphs in the rows to graphs of the experiment. A stand-in
+        is mapped to the graph that it replaces."""
         names = dict.fromkeys([*self.rows["graph"], *self.loaded])
         found = {name: use_of(self.experiment, name) for name in names}
         return {name: use for name, use in found.items() if use is not None}
@@ -272,8 +272,9 @@ def read_outcome(
 
 
 def why_no_row_fits(experiment: Experiment, files: Sequence[Path]) -> str:
-    """Returns the reason why no row of these result files belongs to the experiment, or "" if one does. If
-    the files have a graph of the experiment, but with other reading options, the reason names this graph."""
+    """Returns the reason why no row of these result files belongs to the experiment, or "" if a row belongs
+    to it. If the files have a graph of the experiment, but with other reading options, the reason names this
+    graph."""
     if not read_outcome(experiment, files, {}).rows.empty:
         return ""
     locators = [resolve(use.name).locator for use in experiment.graphs]

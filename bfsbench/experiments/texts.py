@@ -96,10 +96,11 @@ class Read(list[pd.DataFrame]):
         """The times that the template has read, each with the name of the rows from which it comes."""
 
     def check(self, begun: int, *, in_table: bool) -> None:
-        """Raises InputError if times that stand together come from different numbers of sources or repeats.
+        """Raises InputError if readers may compare times that come from different numbers of sources or
+        repeats.
 
-        All times from index ``begun`` on are checked. In a table, all times on the same graph must agree. In
-        other text, only times on the same graph from the same file must agree.
+        Only the times from index ``begun`` on are checked. In a table, readers may compare all times on the
+        same graph. In other text, they may compare times on the same graph from the same file.
         """
         found: dict[tuple[str, str], set[Time]] = {}
         for file, time in self.times[begun:]:

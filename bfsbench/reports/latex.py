@@ -132,7 +132,8 @@ def _latex(table: Table, inches: float) -> Iterable[str]:
 
 
 class _Tabular(NamedTuple):
-    """A table in LaTeX. ``is_wide`` says that it is wider than a column of a page with two columns."""
+    """A table in LaTeX. ``is_wide`` is true if the table is wider than one column of a page with two
+    columns."""
 
     text: str
     is_wide: bool

@@ -150,8 +150,8 @@ class TimedRows(Kind):
 
 
 def ranking(best: pd.DataFrame) -> list[str]:
-    """Returns the labels of the series, the fastest series first. Each series gets a mean ratio: the
-    geometric mean, over the graphs, of its time divided by the graph's best time."""
+    """Returns the labels of the series, sorted by a mean ratio. The mean ratio of a series is the geometric
+    mean, over the graphs, of its time divided by the graph's best time."""
     import numpy as np
 
     means = ratios(best).map(np.log).groupby(best["label"]).mean()

@@ -374,9 +374,9 @@ def _respect(name: str, there: set[int], here: set[int]) -> str:
     """Returns a phrase that says how other rows differ from the rows of a table in the property ``name``,
     such as ``from 8 sources (1 in this table)``.
 
-    ``there`` holds the numbers of sources (or settings) of the other rows. ``here`` holds the numbers of the
-    table's rows. The phrase gives the largest number of each set. If the two numbers are equal, or if the
-    property is the method or the code, the phrase has no numbers, as in ``from other sources``.
+    ``there`` holds the counts of sources (or settings) of the other rows, and ``here`` the counts of the
+    table's rows. The phrase gives the largest count of each set. If the two counts are equal, or if the
+    property is the method or the code, the phrase has no counts, as in ``from other sources``.
     """
     if name in ("method", "code") or max(there) == max(here):
         return _RESPECTS[name]

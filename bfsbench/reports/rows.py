@@ -290,9 +290,9 @@ def configurations(
 
 
 def _of_most_sources(frame: pd.DataFrame, also: Sequence[str] = ()) -> pd.DataFrame:
-    """Leaves out configurations with times from too few sources: another configuration of the same search has
-    times from more sources. Returns the other rows of ``frame``. Rows belong to the same search if their
-    values in the columns SETTING and ``also`` are equal."""
+    """Leaves out a configuration if another configuration of the same search has times from more sources.
+    Returns the other rows of ``frame``. Configurations belong to the same search if their values in the
+    columns SETTING and ``also`` are equal."""
     most = frame.groupby([*SETTING, *also], dropna=False)["sources"].transform("max")
     return where(frame["sources"] == most, frame)
 

@@ -280,8 +280,8 @@ class KnownRows:
         return (KnownRow(self, number) for number in range(len(self)))
 
     def values(self, *names: str) -> Iterator[tuple[str, ...]]:
-        """Yield the texts of the columns ``names`` for each row. These columns must be kept in memory
-        (_BRIEF)."""
+        """Yield the texts of the columns ``names`` for each row. The columns must be among the columns that
+        are kept in memory (_BRIEF)."""
         return zip(*(self.texts[name] for name in names), strict=True)
 
     def taken(self, numbers: Sequence[int], header: Sequence[str]) -> KnownRows:

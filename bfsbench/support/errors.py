@@ -132,8 +132,8 @@ class DeviceOutOfMemoryError(DeviceError):
 
 
 class LaunchError(DeviceError):
-    """Raised if a search cannot be started. Examples are a block size or an amount of shared memory that the
-    device cannot launch, and an entry that is not installed."""
+    """Raised if a search cannot be started. For example, the device does not allow the block size or the
+    amount of shared memory, or an entry is not installed."""
 
     status = "cannot launch"
 

@@ -53,10 +53,9 @@ def number_fields(path: Path) -> dict[str, int]:
 
 
 def _cgroup_room() -> Iterator[int]:
-    """Yields how many bytes the process may still allocate below a memory limit. There is one number for each
-    control group of the process, and for each parent of these groups. File pages that the system can drop are
-    counted as free, although the system reports them as used.
-    """
+    """Yields how many bytes the process may still allocate, as one number for each memory limit. The limits
+    are those of the process's control groups, and of the parents of these groups. File pages that the system
+    can drop are counted as free, although the system reports them as used."""
     for line in _text(_PROC / "self" / "cgroup").splitlines():
         number, controllers, path = line.split(":", 2)
         if number == "0":

@@ -27,9 +27,8 @@ def output(path: Path) -> Iterator[TextIO]:
     """Open a text file in UTF-8 for the user's output. When the ``with`` block ends without an exception, the
     file replaces ``path``.
 
-    The file is opened immediately. So the caller learns that a file cannot be written before it does any
-    work. Raises UsageError if the file cannot be written, or if the disk is full. In both cases ``path``
-    stays unchanged.
+    The file is opened immediately. If this fails, the caller has not done any work yet. Raises UsageError if
+    the file cannot be written, or if the disk is full. In both cases ``path`` stays unchanged.
     """
     try:
         with replacing(path) as file:

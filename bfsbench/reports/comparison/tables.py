@@ -136,7 +136,7 @@ def summary(found: Comparison) -> Table:
 
 
 def geometric_mean(points: Sequence[Compared]) -> float | None:
-    """Returns the geometric mean of the ratios of B's times to A's times.
+    """Returns the geometric mean of the ratios of times, side B / side A.
 
     Only configurations with times on both sides count. Returns None if there are no such configurations.
     """

@@ -123,8 +123,8 @@ def draw(
 
 
 def _drawn(kind: str, measured: TimedRows, titled: bool, options: dict[str, Any]) -> Iterator[Picture]:
-    """Draws pictures of the rows in ``measured``. Adds the devices and the reading options that all graphs
-    share to the titles. The attribute ``caption`` of a picture holds the text of its title."""
+    """Draws pictures of the rows in ``measured``. The titles also name the devices, and the reading options
+    that all graphs share. The attribute ``caption`` of a picture holds the text of its title."""
     for picture in PLOTS[kind](measured, **options):
         title = picture.figure.get_suptitle()
         known = picture.devices or measured.devices

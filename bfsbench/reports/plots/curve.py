@@ -123,8 +123,8 @@ def _scale(axis: Axes, limits: tuple[float, float], *, log_x: bool, log_y: bool)
 
 
 def _places(rows: pd.DataFrame, x: str) -> pd.Series[float]:
-    """Returns each graph's value on the horizontal axis ``x``, which is one of AXES. The index of the
-    returned series holds the graphs' titles."""
+    """Returns each graph's value on the horizontal axis ``x``, which is one of AXES. The index of the result
+    holds the graphs' titles."""
     graphs = rows.drop_duplicates("title").set_index("title")
     if x == "given":
         return graphs["x"]
