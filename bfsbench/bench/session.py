@@ -127,8 +127,9 @@ class Session:
         return timings, ALTERNATING if len(problems) > 1 else INTERPOSED if others else REPEATED
 
     def _others(self, variant: Variant, problems: Sequence[Problem]) -> list[Problem]:
-        """Return up to OTHERS problems with other sources. The searches of these problems are not timed. They
-        run between the timed searches of a single problem. The sources are chosen once per graph and family.
+        """Return up to OTHERS additional problems, which differ from the timed problem only in their sources.
+        They are searched, untimed, between the timed searches. Their sources are chosen once per graph and
+        family.
 
         The list is empty if several problems are timed, because their timed runs alternate. It is also empty
         for an emulated kernel, because the times of emulated kernels are not compared with other times.

@@ -410,9 +410,9 @@ class Tuning:
         be shown before it starts.
 
         The search strategy first gets the rows that ``known`` returns, until it asks for points without rows.
-        If it has got the time of a configuration by then, the result is these points, because all later
-        points depend on their times. Otherwise, the result is the first points of the space without rows, at
-        most ``self.points``. One more point is added for each source from which only the fastest
+        If the strategy knows the time of a configuration by then, the result is these points, because all
+        later points depend on their times. Otherwise, the result is the first points of the space without
+        rows, at most ``self.points``. One more point is added for each source from which only the fastest
         configuration will be measured.
         """
         graph = setting.graphs.get(self.graph.locator)

@@ -195,7 +195,7 @@ def carry_out(
 
 
 def _begun(request: SweepRequest, out: Path | None) -> Path | None:
-    """Return the path to pass to the option ``--out`` to continue an interrupted sweep. This is ``out`` if it
+    """Return the path that the option ``--out`` needs to continue an interrupted sweep. This is ``out`` if it
     is given, else the result file of the sweep. Returns None if there is no result file yet."""
     return (out or request.path) if request.path is not None and request.path.exists() else None
 

@@ -199,9 +199,9 @@ def knob_sweeps(measured: TimedRows, *, title: str = "", knobs: Sequence[str] = 
 
 def _varied(times: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yields each knob that was varied, with the configurations that show its effect. Such configurations
-    differ in the knob, but were measured on the same graph with equal other settings. The column ``value`` is
-    added, and holds the values of the knob. On graphs where only the grid was varied, the grid is treated as
-    a knob. On graphs where only the block was varied, the block is treated as a knob."""
+    differ in the knob, but were measured on the same graph, with all other settings equal. The column
+    ``value`` is added, and holds the values of the knob. On graphs where only the grid was varied, the grid
+    is treated as a knob. On graphs where only the block was varied, the block is treated as a knob."""
     settings = times["knobs"].map(knob_values)
     given_values = {
         knob: settings.map(lambda found, knob=knob: found.get(knob)) for knob in values_of_knobs(settings)
