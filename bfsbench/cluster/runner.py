@@ -338,7 +338,7 @@ class Dispatch:
                 yield from self._settle(ticket)
 
     def _hand_out(self, member: Member) -> None:
-        """Send groups of points to a worker until enough tasks are waiting in its queue."""
+        """Send groups of points to a worker until the worker has enough tasks."""
         held = sum(ticket.member is member for ticket in self._tickets.values())
         while held < min(AT_A_WORKER, 1 + len(self._shares) // (2 * len(self.members.present))):
             group = self._shares.take(member.address)
@@ -553,7 +553,8 @@ class Findings:
 
     @property
     def differences(self) -> list[str]:
-        """One line of text for each property that is not equal on all workers and this machine."""
+        """One line of text for each property in which workers differ from each other. For the properties in
+        SAME_AS_HERE, this machine is compared too."""
         everywhere = [*self.workers, self.here]
         lines = [_difference(name, everywhere if name in SAME_AS_HERE else self.workers) for name in ALIKE]
         return [line for line in lines if line]
@@ -570,7 +571,8 @@ def _difference(name: str, facts: Sequence[Mapping[str, str]]) -> str:
 
 
 def examine(place: Place, security: Security | None, tell: Tell, insecure: bool) -> Findings:
-    """Ask every worker of a cluster for its properties. Returns the properties of all workers.
+    """Ask every worker of a cluster for its properties. Returns the properties of all workers and of this
+    machine.
 
     ``tell`` is called with each message to the user, such as a warning. If other machines can reach the
     cluster and it has no certificates, ``insecure`` must be true. Raises UsageError if no worker can be

@@ -203,8 +203,9 @@ by at most this factor."""
 
 def unlike(full_name: str, num_vertices: int) -> str:
     """Returns the reason why rows of a stand-in do not count in verdicts. A stand-in is a similar graph that
-    replaces a missing one. The rows of a stand-in do not count if its kind (such as ``road``) or its size
-    differs from that of the missing graph.
+    replaces a missing one. The rows of a stand-in do not count if it is of another kind (such as ``road``)
+    than the missing graph. They do not count either if the numbers of vertices differ by more than the factor
+    _MOST_TIMES.
 
     Returns "" if the rows count, and for a graph that is not a stand-in.
     """

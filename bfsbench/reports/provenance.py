@@ -167,8 +167,8 @@ _WARNED = ("graph", "variant", "gpu", "host", "host_cpu", "commit", "throttle", 
 
 
 def warnings(rows: pd.DataFrame) -> list[str]:
-    """Returns reasons why times in ``rows`` may not be comparable, for example because they were measured on
-    different devices. Rows of emulated kernels are ignored."""
+    """Returns warnings about the times in ``rows``, for example that they were measured on different devices.
+    Rows of emulated kernels are ignored."""
     measured = rows[rows["backend"] != "cpu"]
     rows = measured[[*_WARNED]]
     found = _about_other_code(measured)

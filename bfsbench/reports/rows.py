@@ -301,7 +301,7 @@ def _combined(
     rows: pd.DataFrame, family: Family | None, also: Sequence[str] = (), baseline: str = ""
 ) -> pd.DataFrame:
     """Returns one row per configuration. Unlike ``configurations``, this function also returns configurations
-    without a time from some source of their search."""
+    that were not run from all sources of their search."""
     family = family or find_family(rows["family"].iloc[0] if len(rows) else DEFAULT)
     key = [*SETTING, *SHAPE, *also]
     figures = [figure.name for figure in family.figures]
