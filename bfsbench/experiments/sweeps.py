@@ -215,8 +215,8 @@ def forms_of(variant: type[Variant], axes: Axes) -> list[Axes]:
 
 
 def knobs_of(axes: Axes) -> int:
-    """Returns the number of knobs that have several values in ``axes``, but at least 1. ``axes`` contains the
-    settings of one variant."""
+    """Returns the number of knobs that ``axes`` does not fix to one value, but at least 1. ``axes`` contains
+    the settings of one variant."""
     (variant,) = axes.variants
     return max(1, sum(len(axes.knobs.get(knob.name, ("some", "other"))) > 1 for knob in variant.knobs))
 
@@ -231,7 +231,7 @@ def settings_due(experiment: Experiment, series: Series) -> int:
     unfavourable verdict.
 
     For the series of a claim, this verdict is "not reproduced". For a rival in the claim, it is "reproduced".
-    The number is LEAST_PER_KNOB for each knob that has several values, but at most the number of all
+    The number is LEAST_PER_KNOB for each knob that is not fixed to one value, but at most the number of all
     settings. It is 0 if the experiment does not tune the series.
     """
     if series.title in {sweep.label for sweep in experiment.sweeps if not sweep.tunes}:
