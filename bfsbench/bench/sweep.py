@@ -109,14 +109,12 @@ class Output:
 
     def row(self, point: Point, graph: Graph) -> Mapping[str, str] | None:
         """Return the file's row for a point (configuration) on this graph. Returns None if there is no such
-        row, or if the point is to be measured again.
-        """
+        row, or if the point must be measured again."""
         return None if self.why_again(point, graph) else self._row(point, graph)
 
     def why_again(self, point: Point, graph: Graph) -> str:
-        """Return the reason why a point (configuration) with a row in the file is to be measured again.
-        Returns an empty text if the point is not to be measured again, or if it has no row.
-        """
+        """Return the reason why a point (configuration) that has a row in the file must be measured again.
+        Returns an empty text if the point need not be measured again, or if it has no row."""
         row = self._row(point, graph)
         if row is None:
             return ""

@@ -347,10 +347,9 @@ def rendered(
     narrow: str = "",
     inches: float = LATEX_INCHES,
 ) -> str:
-    """Return the text of tables in one of FORMATS, with a width and with colours that suit ``file``. If
-    ``file`` is None, the text suits standard output. ``narrow`` and ``inches`` are passed to
-    :func:`bfsbench.reports.table.render`.
-    """
+    """Return the text of tables in one of FORMATS. If ``file`` (by default standard output) is a terminal,
+    the text has the terminal's width, and heat maps may be coloured. ``narrow`` and ``inches`` are passed to
+    :func:`bfsbench.reports.table.render`."""
     is_terminal = (file or sys.stdout).isatty()
     colour = is_terminal and "NO_COLOR" not in os.environ
     return render(tables, style, colour=colour, narrow=narrow, width=width_of(is_terminal), inches=inches)

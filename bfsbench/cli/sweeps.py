@@ -160,7 +160,7 @@ def result_file(method: Method, out: Path | None, command: str) -> Path | None:
     """Return the path of the result file: ``out``, or else a file in results/ that is named after the current
     time.
 
-    Returns None if a sweep is to be resumed without ``out``. Raises UsageError if ``out`` has the suffix of
+    Returns None if a sweep is resumed and ``out`` is None. Raises UsageError if ``out`` has the suffix of
     another kind of file, such as level profiles.
     """
     if out and out.name.endswith(OTHER_SUFFIXES):

@@ -191,8 +191,8 @@ class Members:
         return objections
 
     def _against(self, newcomer: Introduction) -> str | None:
-        """Return the reason why a new worker cannot share a sweep with the present workers, or None if it
-        can."""
+        """Return the reason why a new worker cannot take part in a sweep with the present workers, or None if
+        it can."""
         for member in self.present.values():
             if against := objection(member.introduction, newcomer, self.mixed_devices):
                 return against
@@ -200,7 +200,7 @@ class Members:
 
 
 def objection(here: Introduction, newcomer: Introduction, mixed_devices: bool) -> str | None:
-    """Return the reason why a worker cannot share a sweep with another worker, or None if it can."""
+    """Return the reason why two workers cannot take part in one sweep, or None if they can."""
     ours, theirs = here.origin(), newcomer.origin()
     pair = f"workers {here.name} and {newcomer.name}"
     if theirs.get("gpu_bus_id") and all(ours[key] == theirs[key] for key in ("host", "gpu_bus_id")):
@@ -501,8 +501,8 @@ class Cluster:
         return [member.introduction.origin() for member in self.start().present.values()]
 
     def run(self, points: Sequence[Point], graphs: Graphs, method: Method) -> Iterator[Measured]:
-        """Yield the outcome of each point (configuration). All workers share the points. Raises ClusterError
-        if no worker is left."""
+        """Yield the outcome of each point (configuration). The points are distributed over all workers.
+        Raises ClusterError if no worker is left."""
         members = self.start()
         assert self.client is not None
         yield from Dispatch(self.client, members, self.equipment, points, graphs, method)

@@ -204,7 +204,8 @@ def _works_of(sweep: Sweep, graph: GraphName, axes: Axes, sources: SourceChoice)
 
 def forms_of(variant: type[Variant], axes: Axes) -> list[Axes]:
     """Returns the settings to measure for each version of a variant. The first version is the search as its
-    authors published it. Each knob that turns on a modification by this project gives one more version."""
+    authors published it. For each knob that turns on a modification by this project, there is one more
+    version."""
     known = {knob.name: knob for knob in variant.knobs}
     given = {name: values for name, values in axes.knobs.items() if name in known}
     forms: list[dict[str, list[KnobValue]]] = [

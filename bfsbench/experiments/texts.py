@@ -331,7 +331,7 @@ class Rows:
 
 
 def _text(value: Any) -> str:
-    """Returns a cell as text, in the form that result files use: whole numbers have no decimal point."""
+    """Returns a cell as text. As in result files, whole numbers have no decimal point."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 

@@ -246,7 +246,7 @@ def _formats(graph: Graph, title: str) -> Iterator[Table]:
 
 
 def _threads(title: str, steps: list[Step]) -> Table:
-    """Returns a table of the threads that have work, with the vertices to which each thread gives a level."""
+    """Returns a table of the threads that have work, with the vertices whose level each thread sets."""
     lines: list[tuple[Cell, ...]] = []
     for step in steps:
         for thread in step.working:

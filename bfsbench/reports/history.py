@@ -53,8 +53,8 @@ _NOTES = (
 
 
 def by_commit(rows: pd.DataFrame) -> pd.DataFrame:
-    """Appends the commit to the name in the column ``variant``, so that the rows of each commit form a
-    separate search. Returns the changed rows. Knobs that are missing in a row get their defaults."""
+    """Appends the commit to the name in the column ``variant``, so that rows of different commits belong to
+    different searches. Returns the changed rows. Knobs that are missing in a row get their defaults."""
     from bfsbench.reports.comparison.points import all_knobs
 
     named = rows[["variant", "knobs"]].drop_duplicates()

@@ -577,7 +577,7 @@ def saved(pictures: Iterable[Picture], folder: Path, style: str, processes: int 
 def _encoded(pictures: Iterator[Picture], style: str, processes: int) -> Iterator[tuple[str, bytes]]:
     """Yields the name of each picture, and the bytes of its file in the format ``style``.
 
-    At most two pictures per process wait in memory.
+    At most two pictures per process are kept in memory.
     """
     first = list(islice(pictures, _ALONE + 1))
     pictures = chain(first, pictures)
