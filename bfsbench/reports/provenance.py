@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bfsbench.backends import GPU_BACKENDS
 from bfsbench.reports.rows import DAY, GRAPH, Results, compact, of_latest_code
 from bfsbench.reports.table import Cell, Table, header
 from bfsbench.support.errors import InputError, printable
@@ -303,7 +304,7 @@ def facts_of(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     rows = rows.assign(
         commit=rows["commit"].str[:_COMMIT],
         taken_at=rows["taken_at"].str[:DAY],
-        device=rows["gpu"].where(rows["backend"] == "cuda", rows["host_cpu"]),
+        device=rows["gpu"].where(rows["backend"].isin(GPU_BACKENDS), rows["host_cpu"]),
     )
     return rows.drop_duplicates()
 

@@ -215,6 +215,12 @@ def test_a_table_says_which_rows_it_is_made_of(folder: Path) -> None:
     assert f"| pull | 2 |\n\n{ORIGIN}`a.csv` (commit abc, 2026-11-21, NVIDIA H200).\n\nEnd." in result.stdout
 
 
+@pytest.mark.parametrize(("backend", "device"), [("cuda-core", "NVIDIA H200"), ("host", "Xeon")])
+def test_the_origin_names_the_device_of_the_backend(folder: Path, backend: str, device: str) -> None:
+    write(folder / "rows" / "other.csv", [row(2.0, backend=backend, host_cpu="Xeon")])
+    assert f"`other.csv` (commit abc, 2026-11-21, {device})." in filled(folder, TABLE % "other.csv").stdout
+
+
 def test_a_table_at_the_end_of_a_text_says_its_origin(folder: Path) -> None:
     for end in ("", "\n"):
         table = (TABLE % "a.csv").removesuffix("\n\nEnd.\n") + end
