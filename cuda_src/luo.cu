@@ -70,8 +70,8 @@ struct w_frontiers {
             queue[atomicAdd(queue_size, 1)] = row;
     }
 
-    // size() returns the number of rows in the B-frontier (all W-frontiers of the block), and entry(i)
-    // returns its row i.
+    // size() returns the number of rows in the B-frontier (all W-frontiers
+    // of the block). entry(i) returns row number i of the B-frontier.
     __device__ __forceinline__ int size() const {
         int sum = 0;
 #pragma unroll
@@ -127,8 +127,8 @@ __device__ __forceinline__ void expand_share(const search &search, search_state 
     }
 }
 
-// Stores the source vertex as the frontier of level 0. `row` is the first row of the source. If the host has
-// split the source, it has run_lengths[row] rows, and all of them enter the frontier.
+// Stores the source vertex as the frontier of level 0. `row` is the first row of the source. If
+// the host has split the source into run_lengths[row] rows, all these rows enter the frontier.
 extern "C" __global__ void luo_begin(int *levels, const int *run_lengths, int *queue, search_state *state, int row) {
     const int rows = run_lengths == nullptr ? 1 : run_lengths[row];
     for (int i = global_thread(); i < rows; i += grid_threads()) queue[i] = row + i;
@@ -137,8 +137,8 @@ extern "C" __global__ void luo_begin(int *levels, const int *run_lengths, int *q
     *state = search_state{0, {rows, 0, 0}, 0, {0}};
 }
 
-// The first layer of kernels: one block runs the level `level`, and then further levels as long as their
-// frontiers have 1 .. `limit` rows.
+// The first kind of kernel in this file: one block runs the level `level`,
+// and then further levels as long as their frontiers have 1 .. `limit` rows.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     luo_block(const offset_t *row_offsets, const int *column_indices, const int *run_lengths, int *levels,
               int *even_queue, int *odd_queue, search_state *state, int capacity, level_record *records, int limit,
@@ -183,8 +183,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     }
 }
 
-// The second layer of kernels: resident blocks run the level `level`, and then further levels as long as
-// their frontiers have at_least .. at_most rows.
+// The second kind of kernel in this file: resident blocks run the level `level`,
+// and then further levels as long as their frontiers have at_least .. at_most rows.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     luo_resident(const offset_t *row_offsets, const int *column_indices, const int *run_lengths, int *levels,
                  int *even_queue, int *odd_queue, search_state *state, int capacity, level_record *records,

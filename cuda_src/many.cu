@@ -104,8 +104,8 @@ struct many_graph {
     int num_vertices, num_out_pieces, num_in_pieces;
 };
 
-// Indices of the calling thread: its chunk in a row, its team in the warp, its lane in the warp, and its warp in
-// the grid.
+// The next four functions return indices of the calling thread: its chunk in a
+// row, its team in the warp, its lane in the warp, and its warp in the grid.
 __device__ __forceinline__ unsigned my_chunk() { return threadIdx.x % LANES; }
 __device__ __forceinline__ unsigned my_team() { return threadIdx.x % WARP / LANES; }
 __device__ __forceinline__ unsigned my_lane() { return threadIdx.x % WARP; }
@@ -177,8 +177,8 @@ __device__ __forceinline__ unsigned chunks_with_bits(const chunk &mine) {
     return __ballot_sync(ALL_LANES, mine.any()) >> my_team() * LANES & ((1u << LANES) - 1);
 }
 
-// Returns the OR of `mine` over the threads of the warp that have the caller's index in their teams, one
-// thread per team. All lanes of the warp must call the function.
+// Combines the chunks of all teams in the warp: returns the OR of `mine` over the threads
+// that have the caller's index in their team. All lanes of the warp must call the function.
 __device__ __forceinline__ chunk any_team(chunk mine) {
     for (int distance = LANES; distance < WARP; distance *= 2)
         for (int i = 0; i < CHUNK; ++i) mine.words[i] |= __shfl_xor_sync(ALL_LANES, mine.words[i], distance);

@@ -39,8 +39,8 @@ extern "C" __global__ void begin_climb(const int *__restrict__ parents, int num_
     }
 }
 
-// Runs one round: each vertex takes its ancestor's ancestor. Reads `above` and `steps`, and writes the
-// results to a second pair of arrays.
+// Runs one round: replaces each vertex's ancestor by the ancestor of this ancestor, and adds
+// up the steps. Reads `above` and `steps`, and writes the results to a second pair of arrays.
 extern "C" __global__ void climb(const int *__restrict__ above, const int *__restrict__ steps, int *above_then,
                                  int *steps_then, int num_vertices, tree_findings *found) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {

@@ -36,9 +36,9 @@
 namespace {
 
 constexpr int64_t kAhead = 48;  // number of arcs or queue entries between a prefetch and its use
-// In a pulled level, a vertex that some search has not reached collects the rows (bit vectors) of its
-// in-neighbours in the frontier. After every kLooks rows, it tests whether its own row is complete. If so, it
-// stops.
+// In a pulled level, each vertex that some search has not reached reads the rows (bit vectors) of
+// its in-neighbours in the frontier. After every kLooks rows, the loop tests whether all searches
+// have now reached the vertex. If so, the loop ends early.
 constexpr int kLooks = 4;
 // by_balls(), which finds sources that lie close together, reads at most kBallArcs times as many arcs as the
 // graph has.
@@ -183,8 +183,8 @@ class Counter {
     int num_waiting_ = 0;
 };
 
-// Runs passes, each with the searches from up to 64 * words sources, on one core. Each core has its own
-// object with its own rows and queues.
+// Runs the passes of one core. A pass runs the searches from up to 64 * words sources at the same
+// time. Each core has its own Passes object, with its own rows and queues.
 template <int words, class Offset>
 class Passes {
   public:
@@ -314,8 +314,9 @@ class Passes {
         return queued_ > 0;
     }
 
-    // Stores `level` as the distance of each vertex in the frontier, in the row of `distances` of each search
-    // that has just reached the vertex.
+    // Stores `level` as the distance of the vertices in the frontier. Each set bit in a vertex's
+    // row stands for a search that has just reached the vertex. The distance goes to the row of
+    // `distances` for the source of this search.
     void note(int32_t level, const int32_t* sources) {
         for (int64_t i = 0; i < queued_; ++i)
             for (int w = 0; w < words; ++w)
@@ -334,8 +335,8 @@ class Passes {
     int64_t queued_ = 0, num_found_ = 0;
     Row<words> whole_;  // a bit for each source of the pass
     Counter<words> counter_;
-    // `leaving_` is the number of arcs that leave the frontier. `lacking_` is the number of arcs into
-    // vertices that are not complete.
+    // `leaving_` is the number of arcs that leave the frontier's vertices. `lacking_` is the number
+    // of arcs into vertices that some search of the pass has not reached.
     int64_t leaving_ = 0, lacking_ = 0;
 };
 
@@ -360,7 +361,8 @@ template <class Offset>
 void by_balls(const Arguments<Offset>& given) {
     std::vector<int64_t> place(given.num_vertices, -1);
     for (int32_t i = 0; i < given.num_sources; ++i) place[given.sources[i]] = i;
-    // For each vertex, the number of the last ball that contains the vertex, or -1 if no ball does.
+    // ball[v] is the number of the last ball (a set of vertices reached from one source) that
+    // contains vertex v. It is -1 if no ball contains v.
     std::vector<int32_t> ball(given.num_vertices, -1), queue;
     const int32_t passes = (given.num_sources + given.bits - 1) / given.bits;
     const int64_t share = kBallArcs * given.row_offsets[given.num_vertices] / passes;
@@ -386,7 +388,8 @@ void by_balls(const Arguments<Offset>& given) {
     }
 }
 
-// Finds the order of the sources if the caller gives an array for it. Otherwise searches from all sources.
+// If the caller gives an array `order`, stores in it the order in which passes take the sources.
+// Otherwise searches from all sources.
 template <class Offset>
 void run(const Arguments<Offset>& given) {
     if (given.order) return by_balls(given);

@@ -1,7 +1,7 @@
 // cpu_parallel: direction-optimising breadth-first search on all cores (Beamer, Asanovic and Patterson, 2012).
 //
 // One thread searches a small graph like cpu_queue. In other graphs, there are three ways to expand a level:
-// - push_few: while few vertices wait, one thread runs the loop of cpu_queue.
+// - push_few: while few vertices are queued, one thread runs the loop of cpu_queue.
 // - push: threads take the level's vertices from queues, and claim their unseen neighbours.
 // - pull: each unseen vertex looks for an in-neighbour in the level, which is a bitmap, and stops at the first.
 // Before a push or a pull, the search estimates the times of both. It multiplies the time of the push by alpha.
@@ -59,9 +59,9 @@ constexpr int64_t kWordGrain = 64, kLevelGrain = 1 << 14;
 // A thread that has found more than kMany vertices estimates the sum of their degrees from one vertex in
 // kSample.
 constexpr int64_t kMany = 512, kSample = 8;
-// A push tests neighbours in groups of four as long as fewer than one in kRare of the neighbours that it has
-// tested so far was unseen. The count of unseen neighbours starts at kWarm instead of 0, so a push begins by
-// testing neighbours one by one.
+// A push skips groups of four seen neighbours if fewer than one in kRare of the neighbours so far was
+// unseen. Otherwise it tests the neighbours one by one. The count of unseen neighbours starts at kWarm
+// instead of 0, so a few seen neighbours are not enough to skip groups.
 constexpr int64_t kRare = 6, kWarm = 32;
 // Estimated times to visit a vertex, to claim a vertex in a push, and to examine an in-neighbour in a pull.
 // The unit is the time that a push takes for each arc.
@@ -72,10 +72,10 @@ constexpr double kVisit = 4, kClaim = 4, kExamine = 1.5;
 // marks.
 constexpr uint8_t kDeep = 0, kFirstLevel = 2, kUnreachable = 254, kUnseen = 255;
 bool is_deep(int32_t level) { return level >= kUnreachable - kFirstLevel; }
-// Returns the mark of the vertices in a level.
+// Returns the mark (a byte) that the vertices of a level get.
 uint8_t mark_of(int32_t level) { return uint8_t(is_deep(level) ? kDeep + level % 2 : level + kFirstLevel); }
-// Returns a vertex's level, or -1 if the vertex was not seen. `written` is the vertex's element in the array
-// of levels, which holds the level if the mark is deep.
+// Returns a vertex's level, or -1 if the vertex was not seen. `written` is the vertex's element in
+// the array of levels. This element holds the level if the mark is kDeep or kDeep + 1.
 int32_t level_of(uint8_t mark, int32_t written) {
     return mark >= kUnreachable ? -1 : mark >= kFirstLevel ? mark - kFirstLevel : written;
 }
@@ -93,7 +93,8 @@ uint64_t marked(const uint8_t* marks, uint8_t mark) {
         uint64_t bytes;
         std::memcpy(&bytes, &marks[part * 8], 8);
         bytes ^= mark * kOnes;
-        // The highest bit of each byte becomes 1 if the byte is 0. The multiplication gathers these bits.
+        // In `zero`, the highest bit of each byte is 1 if that byte of `bytes` is 0. All other bits
+        // of `zero` are 0. The multiplication below gathers the highest bits in one byte.
         const uint64_t zero = ~(((bytes & kLow) + kLow) | bytes | kLow);
         bits |= ((zero >> 7) * 0x0102040810204080) >> 56 << (part * 8);
     }
@@ -115,10 +116,11 @@ void write_levels(int32_t* __restrict levels, uint8_t* __restrict marks, int64_t
     for (int64_t v = 0; v < count; ++v) marks[v] = marks[v] == kUnreachable ? kUnreachable : kUnseen;
 }
 
-// Runs the loop of cpu_queue for the queue entries from `head` to `tail`, whose levels are already written.
-// Stops if more than `most` vertices wait, or if `tail` reaches `last`, because then no vertex is unseen.
-// Returns the new head and tail. `seen` is the array of marks or of levels. The function is not inlined, so
-// that its variables stay in registers.
+// Expands the queue entries from `head` to `tail` with the loop of cpu_queue, which appends new
+// vertices at `tail`. The levels of the queued vertices are already written. Stops early if the
+// queue has more than `most` vertices to expand. Also stops if `tail` reaches `last`, because then
+// no vertex is unseen. Returns the new head and tail. `seen` is the array of marks or of levels.
+// The function is not inlined, so that its variables stay in registers.
 template <class Offset, class Seen>
 __attribute__((noinline)) std::pair<uint32_t*, uint32_t*> textbook(
     const Offset* offsets, const uint32_t* columns, uint32_t* head, uint32_t* tail, const uint32_t* last, int64_t most,
@@ -209,8 +211,9 @@ class ParallelSearch final : public Search {
     }
 
   private:
-    // Searches like cpu_queue from queue[0], without marks. `unseen` is the number of other vertices to which
-    // arcs lead.
+    // Searches from the vertex queue[0] with the loop of cpu_queue, and uses no marks. `unseen` is
+    // the number of vertices besides queue[0] that have in-arcs. The search ends when it has
+    // reached `unseen` vertices.
     void search_small(uint32_t* queue, int64_t unseen) {
         std::fill(levels_, levels_ + graph_.num_vertices, -1);
         levels_[queue[0]] = 0;
@@ -234,9 +237,9 @@ class ParallelSearch final : public Search {
         if (graph_.steps) std::fill(graph_.steps + begin, graph_.steps + end, static_cast<int8_t>(step));
     }
 
-    // Estimates whether pulling the level takes less time than pushing it. `share` is the expected share of
-    // the level's arcs that lead to unseen vertices. These arcs are assumed to be spread evenly over the
-    // unseen vertices and their in-arcs.
+    // Estimates whether pulling the level takes less time than pushing it. `share` is the expected
+    // share of the level's arcs that lead to unseen vertices. The estimate assumes that these arcs
+    // are spread evenly over the in-arcs of all unseen vertices.
     bool pull_is_faster(double share) const {
         const double arcs = static_cast<double>(frontier_.arcs), vertices = static_cast<double>(unseen_.vertices);
         const double found = share * arcs;
@@ -246,8 +249,9 @@ class ParallelSearch final : public Search {
         return push * graph_.alpha > pull;
     }
 
-    // Runs the sequential loop textbook() while few vertices wait. If this loop ends within a level, the rest
-    // of the level becomes the frontier. Returns the number of the level that is being found.
+    // Runs the sequential loop textbook() while the queue has few vertices to expand. If this loop
+    // ends within a level, the vertices of this level that are not expanded yet become the
+    // frontier. Returns the number of the next level.
     int32_t push_few(int32_t next) {
         Member& member = members_[0];
         uint32_t *const queue = member.queue.get(), *const old = queue + member.tail;
@@ -261,8 +265,9 @@ class ParallelSearch final : public Search {
         note(Step::push_alone, next - 1, level + done);
         frontier_ = {0, 0};
         if (done || tail == last) return level + 1;
-        // A pull recognises the vertices of this level by their mark. The marks of vertices that were expanded earlier
-        // may have any value, because these vertices have no unseen neighbours.
+        // The loop below sets the marks of all queued vertices, because a pull recognises the
+        // vertices of this level by their marks. The marks of vertices that were expanded earlier
+        // do not matter, because their neighbours have all been seen.
         uint32_t* end = head;  // end of the level
         for (uint32_t* place = head; place < tail; ++place) {
             end += levels_[*place] == level;
@@ -396,9 +401,10 @@ class ParallelSearch final : public Search {
         return false;
     }
 
-    // Writes all levels, and resets the marks. If the seen vertices are few and all of them are in the first
-    // queue, the function reads only their marks. It keeps their levels in the free part of this queue until
-    // the array holds -1 for all vertices.
+    // Writes the array of levels, and resets the marks for the next search. If few vertices were
+    // seen, and all of them are in the first queue, the function reads the marks of these vertices
+    // only. In this case it first copies their levels to the unused end of the queue. Then it fills
+    // the array of levels with -1, and stores the copied levels in it.
     void finish() {
         uint32_t* const queue = members_[0].queue.get();
         const int64_t seen = members_[0].end;

@@ -51,8 +51,8 @@ class Forest {
     void arrive(int32_t vertex, Random random) {
         if (vertex >= isolated_) {
             burn(static_cast<int32_t>(random.below(vertex)), vertex);
-            // The row of the new vertex in out_ holds the burned vertices. It also serves as the queue of the
-            // fire.
+            // Burned vertices are appended to the new vertex's row in out_. The loop uses this row
+            // as a queue: the fire spreads from each burned vertex in turn.
             for (size_t next = starts_[vertex]; next < out_.size(); ++next) {
                 const int32_t burning = out_[next];
                 spread(out_.data() + starts_[burning], starts_[burning + 1] - starts_[burning], forward_, vertex,
@@ -304,9 +304,10 @@ int generate_scale_free(int64_t vertices, int64_t spacing, int64_t hub_degree, u
     });
 }
 
-// Generates a dense graph. Row v of its matrix always has the entries v and v + 1 (modulo `vertices`). The
-// row has each other entry with chance `density`. If a row would get more than `most` entries, the function
-// keeps a random choice of the other entries, so that the row has `most` entries.
+// Generates a dense graph. Row v of its matrix always has the entries v and v + 1 (modulo
+// `vertices`). All other entries of the row exist with chance `density`. If a row would get more
+// than `most` entries, the function drops random entries other than v and v + 1, until `most`
+// entries are left.
 int generate_dense(int64_t vertices, Chance density, int64_t most, uint64_t seed, int threads, Allocate allocate) {
     return guarded([&] {
         const Stream entries(seed, kEdges), culling(seed, kRepair);

@@ -25,7 +25,7 @@ struct arc_spread {
     // below 0, because a cluster counts queue entries instead of vertices.
     long long unreached, unexplored;
     float spread;  // (vertices that the last level found) / (vertices that it was expected to find)
-    // (arcs of found vertices) / (expected number of these arcs), averaged over levels; 0 at first
+    // The mean over levels of (arcs of found vertices) / (expected number of these arcs). At first it is 0.
     float cover;
 
     __device__ __forceinline__ float rows() const { return fmaxf((float)unreached, 0); }

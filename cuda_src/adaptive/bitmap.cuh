@@ -51,7 +51,7 @@ __device__ __forceinline__ unsigned set_bit(bool mine, unsigned *bitmap, int v) 
 // loads of its other threads.
 __device__ __forceinline__ unsigned look(const unsigned *word) {
     unsigned value;
-    // benign race: this load may miss a claim, and then the atomic of the caller's own claim decides
+    // benign race: if this load misses a claim, the caller's own atomic still finds the vertex claimed
     asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
     return value;
 }

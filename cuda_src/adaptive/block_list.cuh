@@ -47,8 +47,8 @@ struct block_list {
 struct warp_list {
     int entries[32];
 
-    // Counts the numbers[k] of all lanes whose mine[k] is true, and stores them in the list if there are at
-    // most 32. Returns the count. All lanes of a warp must call this function.
+    // Counts, over all lanes, the numbers[k] for which mine[k] is true. Stores them in the list
+    // if there are at most 32. Returns the count. All lanes of a warp must call this function.
     template <int count>
     __device__ __forceinline__ unsigned fill(const bool (&mine)[count], const int (&numbers)[count]) {
         unsigned lanes[count], total = 0, at = 0;

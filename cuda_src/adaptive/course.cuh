@@ -1,17 +1,17 @@
-// The steps of a search, the state that each block keeps between two steps, and the decision on the next
-// step. The first thread of each block decides. All blocks make the same decision, because the barrier gives
-// all blocks the same numbers.
+// The steps of a search, the state that each block keeps between two steps, and the
+// decision on the next step. The first thread of each block decides. All blocks
+// make the same decision, because all of them get equal counts from the barrier.
 #pragma once
 
 #include "arc_spread.cuh"
 #include "search.cuh"
 
-// The price of a QUEUE step, and the additional price of each vertex that it queues. The unit of a price is the
-// time to read one bit of the bitmap of reached vertices. The prices were measured on an H200.
+// The cost of a QUEUE step, and the additional cost of each vertex that the step queues. The unit of costs
+// is the time to read one bit of the bitmap of reached vertices. The costs were measured on an H200.
 constexpr float QUEUE_LOOKS = 8e5f, QUEUE_LOOKS_OF_VERTEX = 5.0f;
-// In a pulled level, a thread reads the whole row of a vertex that has no reached parent. These constants are
-// upper limits of the price of this work: MISS_LOOKS for all rows together, and MISS_LOOKS_OF_ARC for each
-// arc of an unreached vertex.
+// In a pulled level, a thread reads the whole row of a vertex that has no reached
+// parent. The estimated cost of reading these rows is at most MISS_LOOKS for all
+// rows together, and at most MISS_LOOKS_OF_ARC for each arc of an unreached vertex.
 constexpr float MISS_LOOKS = 8e6f, MISS_LOOKS_OF_ARC = 10.0f;
 // If the frontier has fewer than `worth` / FAR_BELOW edges, decide() does not compute `worth` again. `worth` is
 // the number of edges above which pulling costs less than pushing.
@@ -70,9 +70,9 @@ __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const co
     return search.when.may_pull && cost > 0 ? left.edges_meeting(cost, fmaxf(others, 1)) : 1e30f;
 }
 
-// Returns whether the level to be pushed is expected to find so many edges that the level after it is pulled.
-// In that case a LIST step pushes the level, and reads no offsets. Before the first pushed or pulled level
-// ends, `cover` is unknown, and the estimate is divided by UNSURE.
+// Estimates how many edges the next level will find if it is pushed. Returns true if
+// these are so many that the level after it is likely to be pulled. Until the first
+// pushed or pulled level ends, `cover` is unknown, and the estimate is divided by UNSURE.
 __device__ __forceinline__ bool next_is_pulled(const bfs &search, const course &at) {
     const arc_spread &left = at.left;
     const float met = left.met_by(at.now.found.edges, search.num_edges);

@@ -20,8 +20,8 @@ struct edge_share {
     __device__ __forceinline__ static edge_share unlimited() { return {ALL_LANES, ALL_LANES}; }
 };
 
-// Counts, in shared memory, the edges that a block has found. The member `queued_units` of a Frontier, in
-// global memory, counts the units that all blocks have reported.
+// Counts, in shared memory, the edges that a block has found. Reports them to all blocks, in units of
+// edge_share: the member `queued_units` of a Frontier, in global memory, is the sum of all reports.
 template <class Frontier>
 struct edge_limit {
     // A row of more than MOST_EDGES edges counts as MOST_EDGES edges, so that the sum of a warp fits 32 bits.
@@ -51,27 +51,27 @@ struct edge_limit {
         if (leads && sum > 0) tell(atomicAdd(&edges, sum), sum, next);
         return false;
     }
-    // Sets the count of edges to `so_far`, the number that this block has found in the step, and reports the
-    // units that are now complete. Returns whether the function reported any units. One thread of the block
-    // calls this function.
+    // Sets the count of edges to `so_far`, the number of edges that this block has found
+    // in the step. If this completes further units of `share.unit` edges, reports these
+    // units to all blocks and returns true. One thread of the block calls this function.
     __device__ __forceinline__ bool count_all(edge_t so_far, Frontier &next) {
         const unsigned now = (unsigned)min(so_far, (edge_t)1 << 31), before = edges;
         edges = now;
         return now > before && tell(before, now - before, next);
     }
-    // Checks again whether all blocks together have passed the limit, because other blocks may have reported
-    // units since this block's last report. A block that has found its whole share checks twice. Any other
-    // block checks once, if more than half of the limit was reported at its last report. One thread of the
-    // block calls this function.
+    // Checks again whether all blocks together have passed the limit, because other blocks may
+    // have reported edges since this block's last report. If this block has found its whole share
+    // of edges, the function checks twice. Else, if more than half of the limit was used up at
+    // this block's last report, it checks once. One thread of the block calls this function.
     __device__ __forceinline__ void look_again(const Frontier &next) {
         const unsigned looks = edges / edge_share::UNITS >= share.unit ? 2 : told > share.most_units / 2;
 #pragma unroll 1
         for (unsigned i = 0; i < looks && !passed; ++i)
             if (load_relaxed(&next.queued_units) > share.most_units) passed = 1;
     }
-    // Reports the growth of this block's count of edges, from `before` by `more`, in units of `share.unit`
-    // edges. Adds the number of units that the growth completes to `queued_units`. Sets `passed` if all
-    // blocks together have passed the limit. Returns false if no unit became complete.
+    // Reports to all blocks that this block's count of edges has grown from `before` by `more`. If
+    // this completes units of `share.unit` edges, adds the number of these units to `queued_units`
+    // and returns true. Sets `passed` if all blocks together have passed the limit.
     __device__ __forceinline__ bool tell(unsigned before, unsigned more, Frontier &next) {
         if (more < share.unit && before % share.unit + more < share.unit) return false;
         const unsigned units = (before % share.unit + more) / share.unit;

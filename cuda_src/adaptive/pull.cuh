@@ -28,10 +28,10 @@ constexpr int WARP_PIECES = 4;      // pieces that a warp reads before all block
 // the bitmap. If all blocks do so, no QUEUE step follows.
 constexpr int FEW_FOUND = 64;
 
-// Marks a found vertex as reached: sets its bit in fresh(), whose index is `slot`, and stores its level, `level` +
-// 1. No claim is needed, because only one lane calls this function for a vertex: the lane that has the vertex's
-// row, or lane 0 of the warp that reads a long row. Other lanes only help to look for the parent. With
-// LIKELY_FIRST, pull_rows skips the vertices that look_at_first() has marked.
+// Marks a found vertex as reached: sets bit number `slot` of fresh(), and stores `level` + 1 as the
+// vertex's level. No claim is needed, because only one lane calls this function for a vertex: the lane
+// that has the vertex's row, or lane 0 of the warp that reads a long row. Other lanes only help to look
+// for the parent. If LIKELY_FIRST is set, pull_rows skips the vertices that look_at_first() has marked.
 __device__ __forceinline__ void reach_slot(const bfs &search, pull_lists &lists, const word_share &share, unsigned slot,
                                            int level, int parent, edge_t degree, tally &found) {
     atomicOr(&lists.fresh()[slot / 32], 1u << slot % 32);

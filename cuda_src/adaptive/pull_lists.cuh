@@ -93,8 +93,8 @@ struct candidates {
     }
 };
 
-// Appends to the warp's list the vertices of the taken words that have in-neighbours. Returns the number of
-// these vertices.
+// Appends each vertex of the taken words that has in-neighbours
+// to the warp's list. Returns the number of appended vertices.
 __device__ __forceinline__ unsigned append_candidates(pull_lists &lists, const candidates &next, unsigned tail,
                                                       tally &unreached) {
     const bool wanted = (next.at.current >> threadIdx.x % 32 & 1) && next.begin < next.end;

@@ -30,18 +30,18 @@ constexpr int CLAIMED = 8192;  // the capacity of a block's list of claimed vert
 constexpr int ARCS = 4;        // arcs that a thread expands at a time, if the warp has more than 64 arcs
 typedef asked_lately<WIDE_OFFSETS ? 128 : 512> asked_here;
 constexpr unsigned FEW_PARTS_OF_LANE = 4;  // the most queue entries after a row's first that one lane writes
-// The most rows that a block sets aside in one round over its list. The warps of the block take these rows in
-// turn, and one warp writes all remaining queue entries of a row.
+// In each round over its list of claimed vertices, a block sets aside at most LONG_RESTS long rows. The
+// warps of the block then take these rows in turn, and one warp writes all remaining queue entries of a row.
 constexpr unsigned LONG_RESTS = 256;
 
 struct push_buffers {
     block_list<CLAIMED> claimed;
-    // The place in the queue where the first entries of the listed rows begin. The entries follow each other in the
-    // order of the list.
+    // The rows of the listed vertices get consecutive places in the queue for their
+    // first entries, in the order of the list. `place` is the first of these places.
     unsigned place;
     unsigned further_place;  // where the further entries of the rows of this round begin in the queue
-    // Long rows of this round, without their first queue entries. The member `parts` counts all queue entries
-    // of the round, also of short rows, except the first entry of each row.
+    // The long rows of this round, without their first queue entries. The member `parts` counts the
+    // queue entries of all long and short rows of the round, except the first entry of each row.
     rows_aside<LONG_RESTS> further;
     edge_limit<next_frontier> limit;
     block_tally found;
@@ -77,8 +77,8 @@ __device__ __noinline__ void reach_directly(const bfs &search, push_buffers &buf
         append_rows(search, row, mine ? row.parts() : 0, step);
 }
 
-// Appends claimed vertices to the block's list. If the list is full, stores their levels and queues their
-// rows at once. All lanes of a warp must call this function.
+// Appends claimed vertices to the block's list. If the list has no room for these vertices,
+// immediately stores their levels and queues their rows. All lanes of a warp must call this function.
 template <int count>
 __device__ __forceinline__ void list_claimed(const bfs &search, push_buffers &buffers, const bool (&mine)[count],
                                              const int (&v)[count], int step, int level) {
@@ -86,9 +86,9 @@ __device__ __forceinline__ void list_claimed(const bfs &search, push_buffers &bu
     for (int k = 0; k < count; ++k) reach_directly(search, buffers, mine[k], v[k], step, level);
 }
 
-// If `row` is long and the list of long rows has room, puts the row on that list, without its first queue
-// entry. Returns the number of entries after the first that the lane's warp must write itself. This number is
-// 0 if the row is on the list.
+// If `row` is long and the list of long rows has room, puts the row on that list, without
+// its first queue entry, and returns 0. Otherwise returns the number of the row's queue
+// entries after the first one. The lane's warp must then write these entries itself.
 __device__ __forceinline__ unsigned further_parts(push_buffers &buffers, queue_row &row) {
     const unsigned further = max(row.parts(), 1u) - 1;
     if (further <= FEW_PARTS_OF_LANE) return further;
@@ -201,10 +201,10 @@ __device__ __forceinline__ void claim_and_list(const bfs &search, unsigned *visi
     list_claimed(search, buffers, mine, v, step, level);
 }
 
-// Claims the vertices to which the arcs of a run lead. Each lane expands `count` arcs, and the warp begins
-// with arc `first` of the run. If a warp has many arcs, most of them lead to reached vertices. So if at most
-// 32 unreached vertices remain, the warp gives one vertex to each lane. With TREE each vertex stays in its
-// lane, because only this lane knows the arc, and so the parent.
+// Claims the vertices to which the arcs in `arcs` lead, from arc number `first` on. Each
+// lane expands `count` arcs. If a warp has many arcs, most of them lead to reached vertices.
+// So if at most 32 unreached vertices remain, each lane claims one of these. With TREE each
+// vertex stays in its lane, because only this lane knows the arc, and thus the parent.
 template <int count>
 __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited, push_buffers &buffers,
                                            asked_here &asked, const arc_run &arcs, unsigned first, int step, int level,
@@ -241,10 +241,10 @@ __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited,
         if (TREE && mine[k]) search.answer.parent(v[k], search.answer.tail(arc[k]));
 }
 
-// The first phase of a pushed level: expands the queue entries. All blocks must call this function. Warps are
-// numbered across blocks, so that a short queue still uses all blocks. Each warp takes neighbouring entries,
-// because the vertices of such entries are mostly neighbours. If the queue holds hubs (`mixed`), the warps
-// take single entries in turn, so that no warp gets all entries of a hub.
+// Runs the first phase of a pushed level: expands the queue entries. All blocks must call this function.
+// Consecutive warp numbers belong to different blocks, so that even a short queue occupies all blocks.
+// Each warp takes neighbouring entries, because their vertices are mostly neighbours. If the queue holds
+// hubs (`mixed`), the warps take single entries in turn, so that no warp gets all entries of a hub.
 __device__ __forceinline__ void push_level(const bfs &search, unsigned *visited, push_buffers &buffers,
                                            asked_here &asked, int step, int level, unsigned queued, bool mixed,
                                            bool only_lists) {

@@ -27,8 +27,8 @@ enum { cluster, push, pull, block };
 // of a hub becomes many entries, so that no thread waits for it.
 typedef cut_row<PART, OF_ARRAY> queue_row;  // a row cut into entries of up to PART arcs
 
-// The description of a frontier, which all blocks know after the barrier of the step that found the frontier.
-// counted_barrier::wait fills the members before `must_pull`.
+// The description of a frontier. Each block has a copy after the barrier of the step that found
+// the frontier. counted_barrier::wait sets the members that are declared before `must_pull`.
 struct frontier {
     // The numbers of vertices and edges that the step has found. After a RUN_LEVELS step, `vertices` is
     // instead the number of the first level that is not yet expanded. after_step() moves this number to
@@ -42,12 +42,12 @@ struct frontier {
     unsigned rests;  // number of pieces of long rows that PULL_RESTS must read
 };
 
-// A frontier in global memory, to which blocks add in the step that finds it. Blocks read `unlisted` and
-// `rests` only if some block has set the notice in the barrier.
+// The next frontier, in global memory. All blocks add to it in the step that finds it. After
+// the barrier, blocks read `unlisted` and `rests` only if some block has set the flag `notice`.
 struct next_frontier {
     counted_barrier barrier;
-    // True if some vertices of the frontier are on no block's list. The queue has these vertices, unless a
-    // block has stopped queueing.
+    // True if some vertices of the frontier are on no block's list. These
+    // vertices are in the queue, unless a block has stopped queueing.
     int unlisted;
     unsigned rests;
     unsigned queued_units;  // number of edges, in units of edge_share, that all blocks have reported
@@ -66,14 +66,14 @@ struct search_state {
     in_turn<tally, 3> unreached;
 };
 
-// The limits and prices by which the kernel decides on steps. The host sets them.
+// The limits and costs by which the kernel decides on steps. The host sets them.
 struct thresholds {
     // The knobs SMALL_PARTS and TINY_PARTS, which the host adapts to the graph. The cluster expands levels of
     // at most `small` queue entries. One block alone expands levels of at most `tiny` queue entries.
     unsigned small, tiny;
     unsigned listed;  // A push that is expected to find more vertices than `listed` may be a LIST step.
-    // The price of pushing an arc that leads to a new vertex. The unit is the time to read a bit of the
-    // bitmap.
+    // The cost of pushing an arc that leads to a new vertex.
+    // The unit is the time to read a bit of the bitmap.
     int pushed_edge;
     int may_pull;
 };
@@ -93,10 +93,10 @@ struct bfs {
     // or it has no in-neighbours and the search has stored "unreached". With MANY_VERTICES, the first pulled
     // level fills this bitmap.
     unsigned *open;
-    // The queues of even and of odd steps. Each queue has room for the rows of all vertices, and for the
-    // queues of a cluster: arcs / PART + 2 * vertices + 32768 entries. A row of L arcs has fewer than
-    // L / PART + 2 entries. A PULL step writes pieces of long rows into its own queue, which PULL_RESTS
-    // reads.
+    // The queues of even and of odd steps. Each queue has room for arcs / PART + 2 *
+    // vertices + 32768 entries: the rows of all vertices, and the queues of a cluster.
+    // A row of L arcs has fewer than L / PART + 2 entries. A PULL step writes pieces
+    // of long rows into its own queue, and the step PULL_RESTS reads these pieces.
     part *queues[2];
     search_state *state;
     // A region has 2^region_shift neighbouring ids. Region r belongs to the block with rank r modulo the size

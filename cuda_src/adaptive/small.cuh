@@ -2,11 +2,11 @@
 // while they are tiny.
 //
 // A block alone needs only __syncthreads between two levels, and keeps the whole frontier in its own queue.
-// The other blocks of the cluster wait at the cluster's barrier. In this time, the block that runs alone
-// writes to the shared memory of these waiting blocks only words that they read after the barrier.
-// TINY_LEVELS + 1 consecutive tiny levels start a run of one block. At the start of a step, TINY_LEVELS tiny
-// levels suffice. The host's LEVELS_AT_A_TIME bounds the levels of a step, and so the time that the blocks
-// outside the cluster wait. The host sets TINY_LEVELS to 4, and LEVELS_AT_A_TIME to 2^20.
+// The other blocks of the cluster wait at the cluster's barrier. Meanwhile, the running block may write to
+// the shared memory of a waiting block, but only words that the waiting block reads after the barrier.
+// TINY_LEVELS + 1 consecutive tiny levels start a run of one block. At the start of a step, TINY_LEVELS
+// tiny levels suffice. The host's LEVELS_AT_A_TIME bounds the levels of a step, and so the time that the
+// blocks outside the cluster wait. The host sets TINY_LEVELS to 4, and LEVELS_AT_A_TIME to 2^20.
 #pragma once
 
 #include "arc_spread.cuh"
@@ -84,9 +84,9 @@ __device__ __forceinline__ unsigned run_together(const bfs &search, const cluste
                                                  level_record *records, int step, unsigned level, unsigned total) {
     const unsigned lane = threadIdx.x % 32;
     const bool counts = threadIdx.x / 32 == blockDim.x / 32 - 1;
-    // Starts the count of consecutive tiny levels. The loop below ends when the count exceeds TINY_LEVELS. At
-    // the start of a step, `total` is the size of the first level, so that a tiny first level counts twice.
-    // After finds_too_much(), `total` is the size of the previous level, and the count begins with that level.
+    // Counts consecutive tiny levels. The loop below ends when the count exceeds TINY_LEVELS. At the
+    // start of a step, `total` is the size of the first level. So a tiny first level counts twice:
+    // here and in the loop. After finds_too_much(), `total` is the size of the previous level.
     if (threadIdx.x == blockDim.x - 1) own.tiny_levels = total <= search.when.tiny;
     do {
         const unsigned arcs = own.held(level) * QUAD;

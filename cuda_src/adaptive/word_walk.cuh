@@ -4,7 +4,7 @@
 
 #include "prefix_sum.cuh"
 
-// The words that one warp visits. Runs of `run` neighbouring words go to the warps of the block round-robin.
+// The words that one warp visits. The warps of the block take groups of `run` neighbouring words round-robin.
 template <unsigned run>
 struct word_walk {
     unsigned batch;    // the number of the current batch of 32 words, one word per lane
@@ -40,7 +40,7 @@ struct word_walk {
             if (__shfl_sync(ALL_LANES, end, owner + half - 1) <= lane) owner += half;
         const unsigned bits = __shfl_sync(ALL_LANES, words, owner), its_end = __shfl_sync(ALL_LANES, end, owner);
         const bool mine = (taken >> owner & 1) && lane < its_end;
-        // This lane gets set bit number `nth`, counted from 0, of its word.
+        // `nth` is the index of this lane's bit among the set bits of its word.
         unsigned nth = mine ? lane + __popc(bits) - its_end : 0;
         for (int half = 16; half > 0; half /= 2) {
             const unsigned below = __popc(bits >> place & (1u << half) - 1);

@@ -18,10 +18,10 @@ __device__ __forceinline__ size_t tile_at(int row, int column, int pitch) {
     return (static_cast<size_t>(row) * pitch + column) * TILE_SIZE;
 }
 
-// Replaces each distance of a tile by the length of the path through the tile's vertex number k, if that path is
-// shorter. The threads that hold row k copy it to shared memory; `y` is the index of row k among their elements.
-// The threads that hold column k copy the column; i is k % VECTOR. Two buffers alternate, so one barrier per k
-// suffices.
+// Replaces each distance of a tile by the length of the path through the tile's vertex
+// number k, if that path is shorter. First, the threads that hold row k or column k of
+// the tile copy it to shared memory. Among the rows that such a thread holds, row k has
+// the index `y`. `i` is k % VECTOR. Two buffers alternate, so one barrier per k suffices.
 __device__ __forceinline__ void relax_by(Tile &tile, int k, int y, int i, int first_k) {
     __shared__ __align__(16) int rows[2][TILE_SIZE];
     __shared__ int columns[2][TILE_SIZE];
@@ -44,8 +44,8 @@ __device__ __forceinline__ void relax_by(Tile &tile, int k, int y, int i, int fi
         tile.relax_row(other, column[Tile::row(other)], from_k, first_k + k);
 }
 
-// Runs the Floyd-Warshall algorithm within a tile. Registers cannot be indexed at run time, so unrolled loops
-// make y and i compile-time constants.
+// Runs the Floyd-Warshall algorithm within a tile. Unrolled loops make the indices
+// y and i compile-time constants, because registers cannot be indexed at run time.
 __device__ __forceinline__ void close_tile(Tile &tile, int first_k) {
 #pragma unroll
     for (int y = 0; y < ELEMENTS_Y; ++y)

@@ -129,8 +129,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     for (; size > 0 && size <= limit && !children; ++search.level) {
         shared_frontier current = frontier(search.level);
         shared_frontier next = frontier(search.level + 1);
-        // If the level has child kernels, they append to the queue in global memory. The block then counts
-        // its own new vertices there, too.
+        // If the level has child kernels, these append to the queue in global memory. Then
+        // the block also adds the number of its own new vertices to the size of this queue.
         children = *current.has_child_row;
         if (children) next.size = search.size(search.level + 1);
         if (threadIdx.x == 0) {

@@ -43,8 +43,8 @@ struct local_queue {
     int entries[LOCAL_QUEUE];
     int size = 0;
 
-    // Keeps vertices[k] for every bit k that is set in `kept`. `entries` is in registers, whose indices must
-    // be known at compile time. So an unrolled loop tests every index.
+    // Appends vertices[k] to `entries` for every bit k that is set in `kept`. An unrolled
+    // loop tests every index of `entries`, because registers cannot be indexed at run time.
     __device__ __forceinline__ void accept(const search_context &search, const warp_lanes &warp,
                                            const int (&vertices)[BATCH], unsigned kept) {
 #pragma unroll

@@ -60,8 +60,8 @@ __device__ __forceinline__ void arrive_at_barrier(grid_barrier *barrier) {
 }
 
 // Waits until all blocks have arrived, and returns true. Returns false if blocks are still missing after max_polls
-// + 1 polls. The first thread of each block calls the function, after its block has arrived. `phase` is the phase
-// before the arrival. If all blocks arrive, `phase` becomes the phase before the next arrival.
+// + 1 polls. The first thread of each block calls the function, after its block has arrived. The caller passes in
+// `phase` the barrier's phase before the arrival. On success, `phase` is flipped for the next use of the barrier.
 __device__ __forceinline__ bool wait_at_barrier(const grid_barrier *barrier, unsigned &phase, unsigned max_polls) {
     for (unsigned polls = 0; barrier_phase(barrier) == phase; ++polls) {
         if (polls >= max_polls) return false;

@@ -3,10 +3,10 @@
 
 #include "graph.cuh"
 
-// Sets the level of unreached out-neighbours of v to level + 1, where `level` is the level of v (the push direction).
-// If a neighbour was unreached, *progress becomes level + 1, too. `width` threads share v: each thread takes every
-// width-th neighbour, from index `lane` on. The counter is unsigned because it may pass 2^31 in its last addition.
-// Several threads may find one neighbour unreached and write its level. All these threads write an equal value.
+// Sets the level of unreached out-neighbours of v to level + 1, where `level` is the level of v (the push
+// direction). If a neighbour was unreached, *progress becomes level + 1, too. `width` threads share v: each
+// thread takes every width-th neighbour, from index `lane` on. The loop counter is unsigned because its last
+// addition may pass 2^31. Several threads may find one neighbour unreached. All of them write an equal level.
 __device__ __forceinline__ void expand(const offset_t *__restrict__ row_offsets,
                                        const int *__restrict__ column_indices, int v, int *levels, int *progress,
                                        int level, int lane = 0, int width = 1) {

@@ -32,7 +32,7 @@ struct visited_vertices {
         for (int k = 0; k < n; ++k) {
             const bool has_bit = byte[k] >> (unsigned)vertices[k] % 8 & 1;
             if (has_bit) vertices[k] = NONE;
-            // benign race: the level may be stale, and then ATOMIC_CLAIM's atomic fails or a duplicate stays
+            // benign race: if the level is stale, a claim fails or, without ATOMIC_CLAIM, a duplicate stays
             found[k] = vertices[k] != NONE ? __ldcg(&levels[vertices[k]]) : 0;
         }
 #pragma unroll

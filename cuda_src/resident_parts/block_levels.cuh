@@ -170,9 +170,9 @@ struct block_levels {
         return {both.x, both.y};
     }
 
-    // Sets the bits of the four ids of a quad. If the fourth id is a link to a further quad, its bit is set too, so
-    // the next level expands the further quad again. This does no harm, because the neighbours in the further quad
-    // have been found already.
+    // Sets the bits of the four ids in a quad (neighbours of a vertex). If the fourth id is a link
+    // to a further quad, its bit is set too, so the next level expands the further quad again.
+    // This does no harm, because the neighbours in the further quad have been found already.
     __device__ __forceinline__ static void set_bits(row r, unsigned *next) {
         atomicOr(&next[(r.low & 0xffff) / 32], 1u << (r.low & 31));
         atomicOr(&next[r.low >> 21], 1u << (r.low >> 16 & 31));

@@ -10,9 +10,9 @@ struct block_search : block_slots {
     bool some_soon = false;   // true if parts that may become active soon must be given to blocks
     bool some_ahead = false;  // true if parts that may become active soon wait for a slot in the list `ahead`
 
-    // Begins the work between two barriers. Reads the state of the ghosts of the block's parts, and reads which
-    // parts of the graph are active. Parts that must run, but that no block holds, go to the blocks in turn.
-    // Returns false if no part is active.
+    // Begins a step, the work between two barriers. Reads the state of the ghosts of the block's
+    // parts, and reads which parts of the graph are active. Distributes the parts that must run,
+    // but that no block holds, to the blocks round-robin. Returns false if no part is active.
     __device__ __forceinline__ bool begin_step() {
         const unsigned thread = threadIdx.x, words = layout.bitmap_words;
         const unsigned *bitmap = bitmap_of(step);

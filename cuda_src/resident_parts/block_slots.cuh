@@ -13,8 +13,8 @@ struct block_slots : block_levels {
     // the first warp of the block updates its copies.
     unsigned dealt = 0;
 
-    // Gives the parts in a bitmap to the blocks in turn, and appends this block's parts to `list`. All blocks
-    // compute the same distribution, without communication. The first warp of each block calls the function.
+    // Distributes the parts in a bitmap to the blocks round-robin. Appends this block's parts to `list`. All
+    // blocks compute the same distribution, so they need not communicate. The first warp of each block calls it.
     __device__ __forceinline__ void deal(const unsigned *bitmap, part_list &list) {
         for (unsigned base = 0; base < layout.bitmap_words; base += WARP) {
             const unsigned w = base + threadIdx.x;
@@ -64,8 +64,8 @@ struct block_slots : block_levels {
         return slot;
     }
 
-    // Gives slots to waiting parts. First moves the parts of the list `ahead` that run in this step to the list
-    // `waiting`. One thread calls the function.
+    // Moves the parts of the list `ahead` that run in this step to the list `waiting`.
+    // Then gives slots to the waiting parts. One thread calls the function.
     __device__ __forceinline__ void fill_slots() {
         part_list &ahead = own.ahead;
         int kept = 0;

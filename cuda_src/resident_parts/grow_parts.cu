@@ -124,9 +124,9 @@ extern "C" __global__ void choose_seeds(labelling outwards, labelling inwards, i
     }
 }
 
-// Gives ranks to the vertices that have none yet. The last growth started from the boundaries of parts, so it did
-// not reach components without a boundary: a component that is one part, or a component without a seed. A vertex
-// of a component without a seed has no label, so it gets the label `number`.
+// Gives ranks to the vertices that have none yet. The last growth started from the boundaries of parts,
+// so it did not reach components without a boundary. Each of these components is a single part, or has
+// no seed. Vertices of a component without a seed have no label, so they get the label `number`.
 extern "C" __global__ void rank_rest(labelling outwards, labelling inwards, growth *state, int num_vertices,
                                      int number) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {

@@ -134,8 +134,8 @@ struct local_rows {
     __device__ __forceinline__ unsigned first_ghost() const { return padded(own.own); }
     __device__ __forceinline__ unsigned vertices() const { return first_ghost() + padded(ghosts.found); }
 
-    // Returns the place of ghost number `number`, or NO_PLACE for an unused number of the last group. The
-    // place of a vertex is its new id.
+    // Returns the place of ghost number `number`. The place of a vertex is its new id. The
+    // last group of ghosts may have unused numbers. For these, the function returns NO_PLACE.
     __device__ __forceinline__ int ghost_place(unsigned number) const {
         return number < ghosts.found ? ghosts.places[number] : NO_PLACE;
     }

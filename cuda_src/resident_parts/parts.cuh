@@ -22,8 +22,8 @@ constexpr int READERS = 32;
 constexpr int NO_READER = -1;
 constexpr int ALL_PARTS = -2;
 
-// A quad holds the local ids of up to four neighbours of a vertex. If there are fewer, the vertex's own id fills
-// the quad. If a vertex has more neighbours, the fourth id of its quad is a link: the id of a further quad, with
+// A quad holds the local ids of up to four neighbours of a vertex. The vertex's own id fills the places
+// without a neighbour. If there are more neighbours, the fourth id is a link: the id of a further quad, with
 // the flag IN_NEXT_QUAD. The further quads of all vertices follow after the first quads of all vertices.
 constexpr unsigned IN_NEXT_QUAD = 0x8000;
 

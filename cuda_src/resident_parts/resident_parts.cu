@@ -1,5 +1,5 @@
-// resident_parts: a search that runs several levels between two barriers, on parts of the graph in shared
-// memory. The search and its idea are our own.
+// resident_parts: a search that runs several levels between two barriers, on parts
+// of the graph in shared memory. The algorithm was designed for this project.
 //
 // The graph has been divided into parts (grow_parts.cu). A ghost of a part is a vertex of another part from
 // which at most K arcs lead to a vertex of this part (pack_parts.cu). A step is the work between two barriers
