@@ -44,11 +44,11 @@ __device__ __forceinline__ unsigned set_bit(bool mine, unsigned *bitmap, int v) 
     return set_bits(mine, &bitmap[v / 32u], 1u << v % 32);
 }
 
-// Returns a word of the bitmap of reached vertices. The value may come from the L1 cache and be outdated.
-// During a level, only claims change the word, and claims only set bits. So a set bit belongs to a reached
-// vertex. If a bit is clear, the caller must still claim the vertex. The value is at most as old as the last
-// barrier of all blocks: in this barrier the block's first thread acquires, and __syncthreads then orders the
-// loads of its other threads.
+// Returns a word of the bitmap of reached vertices. The word may come from the L1 cache and be
+// outdated. During a level, only claims change a word, and they only set bits. So a set bit
+// belongs to a reached vertex. If a bit is clear, the caller must still claim the vertex. The
+// word is not older than the last barrier of all blocks: in this barrier, the block's first
+// thread acquires, and __syncthreads orders the loads of the block's other threads after it.
 __device__ __forceinline__ unsigned look(const unsigned *word) {
     unsigned value;
     // benign race: if this load misses a claim, the caller's own atomic still finds the vertex claimed

@@ -41,9 +41,9 @@ struct counted_barrier {
     __device__ __forceinline__ unsigned reserve(unsigned parts) {
         return (unsigned)atomicAdd(&parts_word, (unsigned long long)parts);
     }
-    // Adds this block's arrival to all three words. Also adds its vertices and `unqueued` to vertices_word, and
-    // its edges and `notice` to edges_word. One thread of each block calls this function, after a barrier of the
-    // block.
+    // Counts this block's arrival in all three words. Also adds the block's vertices
+    // and `unqueued` to vertices_word, and its edges and `notice` to edges_word. One
+    // thread of each block calls this function, after a barrier of the block.
     __device__ __forceinline__ void arrive(const step_result &mine) {
         add_relaxed(&parts_word, ONE << ARRIVALS);
         add_relaxed(&vertices_word, ONE << ARRIVALS | (ONE * mine.unqueued) << FLAGS | mine.found.sum.vertices);

@@ -106,11 +106,11 @@ __device__ __forceinline__ void learn(course &at, const expected_find &expected)
     at.left.unexplored -= at.now.found.edges;
 }
 
-// Decides on the next step, and on how many edges each block may queue in it. All threads of the block wait
-// for the decision, so the function avoids long computations. It leaves `worth` unchanged if the frontier was
-// not pulled and has far fewer edges than `worth`. If, in addition, a PUSH step has queued this frontier and
-// another PUSH or LIST step follows, it also leaves the estimates and `share` unchanged. after_step() then
-// updates them while the block waits for other blocks.
+// Decides on the next step, and on how many edges each block may queue in it. All threads of
+// the block wait for the decision, so the function avoids long computations. It leaves `worth`
+// unchanged if the frontier was not pulled and has far fewer edges than `worth`. If such a
+// small frontier lies between a PUSH step and a PUSH or LIST step, it also leaves the estimates
+// and `share` unchanged. after_step() then updates them while the block waits for other blocks.
 __device__ __forceinline__ void decide(const bfs &search, course &at, const expected_find &expected) {
     const bool pulled = at.last == PULL || at.last == PULL_RESTS;
     const bool far_below = !pulled && !at.now.must_pull && (float)at.now.found.edges * FAR_BELOW < at.worth;

@@ -33,9 +33,9 @@ __device__ __forceinline__ bool has_parent(const Graph &graph, const unsigned *v
 
 // Looks for parents in the rows of several lanes. Lanes without a row help to read the rows of the other lanes.
 // Each lane passes the unread rest of its row, [at, end), or an empty range. `active` has a bit for each lane
-// with a row. `lanes` lanes read each row, and each of them reads one window of arcs. Returns whether a reached
-// in-neighbour was found in this lane's own row. With TREE, `its_parent` then becomes this in-neighbour. `begins`
-// and `lengths` are scratch memory with one number per lane. All lanes of a warp must call this function.
+// with a row. For each row, `lanes` lanes read one window of arcs each. Returns whether a reached in-neighbour
+// was found in this lane's own row. With TREE, `its_parent` then becomes this in-neighbour. `begins` and
+// `lengths` are scratch memory with one number per lane. All lanes of a warp must call this function.
 template <class Graph>
 __device__ __forceinline__ bool has_parent_together(const Graph &graph, const unsigned *visited, offset_t *begins,
                                                     edge_t *lengths, edge_t at, edge_t end, unsigned active,

@@ -115,9 +115,9 @@ __device__ __forceinline__ void put_off(const bfs &search, int v, edge_t begin, 
     for (unsigned i = lane; i < pieces; i += 32) search.queue(step)[place + i] = part{(offset_t)v, (int)(first + i)};
 }
 
-// Looks for parents in the rows that lanes of the block have set aside, one row per warp. Defers the rest of
-// a very long row to the step PULL_RESTS. Returns the count of vertices that this lane has reached, and of
-// their arcs. All warps of the block must call this function.
+// Looks for parents in the rows that lanes of the block have set aside, one row per warp. Defers
+// the rest of a very long row to the step PULL_RESTS. Returns the number of vertices that this
+// lane has reached, and the number of their arcs. All warps of the block must call this function.
 __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *visited, pull_lists &lists,
                                              const word_share &share, int step, int level, step_result &result) {
     const unsigned lane = threadIdx.x % 32;
@@ -142,10 +142,10 @@ __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *
     return found;
 }
 
-// Looks for parents in pieces of very long rows, one piece per warp. The previous step, PULL, has stored the
-// pieces in its queue, which is queue(step + 1), because two queues alternate. All blocks must call this
-// function. Warps do not check whether another piece of the row has a parent. So several warps may find a
-// parent of one vertex. Lane 0 of the warp that first sets the vertex's bit stores `level` for the vertex.
+// Looks for parents in pieces of very long rows, one piece per warp. The pieces are in queue(step + 1): two
+// queues alternate, and the previous step, PULL, has stored the pieces in its own queue. All blocks must call
+// this function. Warps do not check whether another piece of the row has a parent. So several warps may find
+// a parent of one vertex. Lane 0 of the warp that first sets the vertex's bit stores `level` for the vertex.
 __device__ __noinline__ void pull_rests(const bfs &search, const unsigned *visited_before, unsigned *visited,
                                         int step, int level, unsigned pieces, step_result &result) {
     const unsigned lane = threadIdx.x % 32;

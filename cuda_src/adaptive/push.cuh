@@ -122,7 +122,7 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
     __syncthreads();
     const unsigned all_further = buffers.further.parts;
     part *const queue = search.queue(step);
-    // benign race: a thread may set `passed` meanwhile; then no step reads the entries written here
+    // benign race: if another thread sets `passed` now, no step reads the entries that are written here
     if (!buffers.limit.passed)
         for (int k = 0; k < count; ++k) {
             const unsigned i = first + k * blockDim.x + threadIdx.x;

@@ -57,8 +57,8 @@ struct cluster_bitmap {
         extern __shared__ uint4 quads_of_block[];
         return quads_of_block;
     }
-    // Returns 0, as if the vertex were unreached, because reading a bit in shared memory takes as long as a
-    // claim.
+    // Returns 0, so that callers always claim the vertex. In shared
+    // memory, a claim takes no longer than reading the bit first.
     __device__ __forceinline__ unsigned look(int) const { return 0; }
     __device__ __forceinline__ unsigned claim(bool mine, int v) const {
         const unsigned quad = (unsigned)v / 128, region = quad >> quads_shift;

@@ -73,13 +73,13 @@ __device__ __noinline__ bool finds_too_much(const bfs &search, cluster_queues &o
     return outgrows((float)parts, (float)before, (float)search.when.small);
 }
 
-// Runs levels in all blocks of the cluster, until `pause` is not GO_ON or a queue overflows. All blocks of a
-// cluster must call this function. Returns the first level that has not been expanded. To save time, the last warp
-// of a block counts a level's queue entries while the block expands the level. So the cluster may expand one level
-// that is not small. If the growth so far predicts a large next level, the function returns (COUNT), and
-// finds_too_much() counts that level first. Each block computes `pause` from the queue sizes of all blocks, so all
-// blocks stop together. Warps without arcs go straight to the barrier, because their instructions would delay other
-// warps.
+// Runs levels in all blocks of the cluster. Stops when `pause` is not GO_ON, or when a queue
+// overflows. All blocks of a cluster must call this function. Returns the first level that has not
+// been expanded. To save time, the last warp of a block counts a level's queue entries while the block
+// expands the level. So the cluster may expand one level that is not small. If the growth so far
+// predicts a large next level, the function returns (COUNT), and finds_too_much() counts that level
+// first. Each block computes `pause` from the queue sizes of all blocks, so all blocks stop together.
+// Warps without arcs go straight to the barrier, because their instructions would delay other warps.
 __device__ __forceinline__ unsigned run_together(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned total) {
     const unsigned lane = threadIdx.x % 32;

@@ -38,7 +38,7 @@ __device__ __forceinline__ verdict hash64(const warp_lanes &warp, volatile unsig
 #pragma unroll
     for (int k = 0; k < N; ++k)
         if (candidates >> k & 1)
-            // benign race: the word of any writing thread may remain in the table
+            // benign race: if several threads write one entry, any of their words may remain
             table[vertices[k] & (size - 1)] = static_cast<unsigned long long>(vertices[k]) << 32 | (tag + k);
     __syncwarp(warp.mask);
 #pragma unroll

@@ -1,8 +1,8 @@
 // Types, constants and functions for thread numbers that all kernels use.
 #pragma once
 
-// Types for offsets into the arrays of arcs. The host defines WIDE_OFFSETS for a graph of more than 2^31 - 1
-// arcs. edge_t is the unsigned type of equal width, for arithmetic that may exceed the largest offset.
+// Types for offsets into the arrays of arcs. The host defines WIDE_OFFSETS for a graph of more than 2^31 - 1 arcs.
+// edge_t is the unsigned type with as many bits as offset_t, for arithmetic that may exceed the largest offset.
 #if WIDE_OFFSETS
 typedef long long offset_t;
 typedef unsigned long long edge_t;

@@ -20,9 +20,9 @@ __device__ __forceinline__ void expand(const offset_t *__restrict__ row_offsets,
     }
 }
 
-// Returns whether an in-neighbour of v is at the level `level`. This is the pull direction. Another thread
-// may change an in-neighbour's level from UNREACHED to level + 1 meanwhile. Neither value equals `level`, so
-// the result does not depend on the order.
+// Returns whether an in-neighbour of v is at the level `level`. This is the pull direction. At
+// the same time, another thread may change an in-neighbour's level from UNREACHED to level +
+// 1. Neither value equals `level`, so the result does not depend on the order of the accesses.
 __device__ __forceinline__ bool has_parent(const offset_t *__restrict__ column_offsets,
                                            const int *__restrict__ row_indices, int v, const int *levels,
                                            int level) {

@@ -1,4 +1,4 @@
-// pack_parts: packs the parts of a graph into the form in which blocks load them.
+// pack_parts: packs the parts of a graph into arrays that blocks can load into shared memory.
 //
 // One block packs a part. A ghost of a part is a vertex of another part from which at most K arcs lead to a vertex
 // of this part. The block finds ghosts hop by hop along in-arcs and keeps them in a hash table in shared memory.

@@ -1,4 +1,4 @@
-// The parts into which a graph is divided, in the form in which a block holds them in shared memory.
+// The parts into which a graph is divided, as data structures for the shared memory of a block.
 //
 // Each vertex has a place, which is its new number. The vertices that a part owns have the places of one range,
 // which begins at a multiple of PLACES. The range has whole groups of PLACES places, some of which may have no
