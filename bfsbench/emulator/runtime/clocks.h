@@ -105,14 +105,14 @@ struct ThreadClock {
     // accesses to their words, where other threads find them. Index 0 is for the last fence of any scope, and
     // index 1 is for the last fence of device scope.
     Known released[2];
-    // Accesses that happen before this thread's accesses after its next fence. Other threads have attached
-    // these sets of accesses to atomic words (see atomic()), and this thread has read the words. The next
-    // fence adds the sets to `known`. Index 0 is for block scope, and index 1 is for device scope.
+    // Sets of accesses that the thread's next fence adds to `known`. Other threads have attached these
+    // sets to atomic words (see atomic()), and this thread has read the words. Index 0 is for block
+    // scope, and index 1 is for device scope.
     Known acquired[2];
-    // The set of accesses that the thread found attached to an atomic word when it last read such a word. A
-    // loop that polls a word finds the same set in each iteration, and need not merge it again. The first
-    // index is 1 for acquiring atomics, which need no fence, and 0 for other atomics. The second index is 0
-    // for block scope, and 1 for device scope.
+    // The set of accesses that was attached to the atomic word that the thread read last. A loop that
+    // polls a word reads the same set in each iteration, and need not merge it again. The first index is
+    // 1 for acquiring atomics, which need no fence, and 0 for other atomics. The second index is 0 for
+    // block scope, and 1 for device scope.
     Known taken_up[2][2];
     // shared() returns pointers to the kShared members that threads exchange at a barrier.
     static constexpr unsigned kShared = 5;
@@ -131,8 +131,8 @@ class Clocks {
         instants_.clear();
         words_.clear();
     }
-    // The value of `stream` for a grid that need not wait for an earlier grid of a block's default stream.
-    // The host has launched such a grid, or a block has launched it into another stream.
+    // The value of `stream` for a grid outside the default streams of blocks. The host has launched this
+    // grid, or a block has launched it into a stream other than its default stream.
     static constexpr uint32_t kNoStream = ~0u;
     // Begins a launch of the host, and forgets all grids of the previous launch.
     void begin_family() {
@@ -140,10 +140,11 @@ class Clocks {
         shapes_.clear();
         streams_.clear();
     }
-    // Begins a grid. If the host launches the grid, `parent` is 0 and `known` is empty. If a kernel launches
-    // it, `parent` is the number of the launching grid, and `known` holds the accesses that happen before the
-    // launch. `stream` is the number of the block that launches into its default stream, or kNoStream. The
-    // grids in the default stream of one block run in order.
+    // Begins a grid. If the host launches the grid, `parent` is 0 and `known` is empty. If a kernel
+    // launches it, `parent` is the number of the launching grid, and `known` holds the accesses that
+    // happen before the launch. If a block launches the grid into its default stream, `stream` is the
+    // number of this block, and otherwise kNoStream. The grids in the default stream of one block run in
+    // order.
     void begin_grid(const Grid& grid, uint32_t parent, const Known& known, uint32_t stream);
     void begin_block(ResidentBlock& block) const;
 

@@ -43,8 +43,8 @@ struct Count {
     // once for each execution of the instruction by a warp. Each collision of atomics adds 1, unless the
     // compiler can combine the operands of a warp's lanes before the atomic.
     uint64_t sectors;
-    // Number of sectors of global memory that the instruction has accessed as the first instruction in this
-    // phase. The sum over all instructions is the number of different sectors that the phase has accessed.
+    // Number of sectors of global memory that this instruction was the first to access in this phase. The
+    // sum over all instructions is the number of different sectors that the phase has accessed.
     uint64_t distinct_sectors;
     uint64_t far_sectors;       // sectors that the warp has not loaded recently
     uint64_t streamed_sectors;  // those of far_sectors that lie in a run of at least kLine neighbouring sectors
@@ -98,9 +98,10 @@ class Counting {
     void begin_block(ResidentBlock& block);
     void add_module(const char* begin, size_t bytes);
 
-    // Records an access or a barrier of the current thread. The thread waits until its warp has performed the
-    // operation, while other threads of the block run. At a store that only marks the beginning of a phase,
-    // the thread waits only if its list of recorded operations is full.
+    // Records an access or a barrier of the current thread. The thread waits until its warp has performed
+    // the operation, while other threads of the block run. If the operation is a store by which the
+    // kernel marks a phase, such as a level of a search, the thread waits only if its list of recorded
+    // operations is full.
     void step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind);
     // Records a store of the current thread. The thread usually continues at once, and its warp performs the
     // store later.
@@ -277,7 +278,8 @@ class Counting {
     std::map<const char*, size_t> modules_;
     std::unordered_map<const void*, Site> sites_;
     std::vector<Site*> site_of_op_;
-    // By the beginning of a region of global memory: for each sector, the last phase that accessed the sector.
+    // Maps the first address of a region of global memory to a vector with one element per sector: the
+    // last phase that accessed the sector.
     std::unordered_map<const char*, std::vector<uint32_t>> phase_of_;
     std::vector<Count> counts_;
     std::vector<PhaseCount> phases_;
@@ -292,7 +294,8 @@ class Counting {
     int phase_ = -1;
     uint32_t epoch_ = 0;         // number of the phase, counted over all launches
     uint64_t longest_ = 0;       // estimated time of the warp that took longest in this phase
-    // Number of the latest execution of any instruction, and number of the last execution before this phase.
+    // `execution_` is the number of the latest execution of any instruction. `before_epoch_` is the
+    // number of the last execution before this phase.
     uint32_t execution_ = 0, before_epoch_ = 0;
     const char* notes_ = nullptr;
     size_t notes_bytes_ = 0, notes_element_ = 1;

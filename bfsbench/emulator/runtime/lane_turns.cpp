@@ -128,9 +128,9 @@ void Worker::await_turn(Fiber& fiber) {
 bool Worker::ends_turn(ResidentBlock& block) {
     Leave leave = block.lockstep->take_leave();
     if (leave == Leave::no) return false;
-    // `gave_way_` allows further blocks to begin. If this block waits for other blocks, any block may begin,
-    // because the awaited blocks may not have begun. Otherwise only some blocks of the grid are in progress
-    // at a time.
+    // If `gave_way_` is true, the worker may begin further blocks. If this block waits for other blocks,
+    // the worker always may, because the awaited blocks may not have begun. Otherwise it may only while
+    // the blocks in progress have few threads.
     gave_way_ = leave == Leave::waits || resident_.size() * block.fibers.size() < kSideBySide;
     return true;
 }

@@ -186,8 +186,9 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     counting.fetch_step(warp, lanes);
 }
 
-// Moves a group of lanes to the place of the entry that the lanes have just taken from their traces. If the
-// entry is an access or a barrier, the lanes wait there, and the function returns true.
+// The lanes of a group have just taken equal entries (recorded operations) from their traces. The
+// function moves the group to the instruction of this entry. If the entry is an access or a barrier, the
+// lanes wait there, and the function returns true.
 [[gnu::always_inline]] bool Lockstep::come_to_step(unsigned index, unsigned group, unsigned lanes) {
     WarpRun& warp = warps_[index];
     const Op& op = counting.ops[warp.now[__builtin_ctz(lanes)].op()];
@@ -238,10 +239,10 @@ void Lockstep::scatter(unsigned index) {
     if (unsigned done = advance(index, warp.common, lanes)) end(index, done);
 }
 
-// Lets the group that performed the warp's previous operation (`leads`) perform the next operation too, if it
-// is still behind all other waiting groups. Returns the group's lanes. Returns 0 if take_last() must choose
-// the group, which it also does if no other group waits, while the lanes that are furthest ahead run first, and
-// once in kPollPatience operations.
+// Lets the group that performed the warp's previous operation (`leads`) perform the next operation too,
+// if it is still behind all other waiting groups. Returns the group's lanes. Otherwise returns 0, and
+// take_last() must choose a group. take_last() also chooses if no other group waits, while the lanes that
+// are furthest ahead run first (warp.ahead), and once in kPollPatience operations.
 [[gnu::always_inline]] unsigned Lockstep::take_leading(WarpRun& warp) {
     unsigned others = warp.groups_waiting & ~warp.leads;
     bool asks = warp.ahead || warp.issued % kPollPatience == kPollPatience - 1;

@@ -19,7 +19,8 @@ struct Loop {
     const void *first, *last;
     bool has(const void* place) const { return place >= first && place <= last; }
 };
-// The loops that any lane has run in any launch, by the address of their first basic block.
+// Maps the address of a loop's first basic block to the loop, for all loops that any lane has run in any
+// launch.
 using Loops = std::unordered_map<const void*, Loop>;
 
 class Position {

@@ -30,7 +30,7 @@ struct Call {
     CallSite from;
     // Sets `from` to the source line that calls_from() has stored, if there is one.
     Call(const char* name, const void* site, bool is_async = false, cudaStream_t stream = nullptr);
-    // Returns the same call with its work in another stream.
+    // Returns a copy of this call that issues its work to the stream `other`.
     Call in(cudaStream_t other) const {
         Call call = *this;
         return call.stream = other, call;
@@ -54,7 +54,8 @@ class ProgramDevice {
 
     Machine machine;
     DeviceMemory memory;
-    // Maps the address of each allocation of cudaMallocManaged() that is not freed to its size in bytes.
+    // The allocations of cudaMallocManaged() that have not been freed. Maps the address of an allocation
+    // to its size in bytes.
     std::map<void*, size_t> managed;
     const Limits& limits;
     // The error of a failed kernel. All later calls of the runtime API return it.

@@ -22,8 +22,8 @@ struct ResidentBlock;
 
 bool same_place(const CallSite& a, const CallSite& b);
 std::string to_string(const CallSite& place);
-// Returns the index of a thread or a block as text. If the block or grid has more than one dimension, its
-// coordinates, such as (3,1,0).
+// Returns the index of a thread or a block as text. If the block or grid has more than one dimension,
+// returns coordinates such as (3,1,0) instead.
 std::string number_or_coordinates(unsigned index, dim3 extents);
 ThreadPlace place_in_grid(const Thread& thread);
 

@@ -19,8 +19,8 @@ cudaError_t noted(cudaError_t error) { return device().note(error); }
 cudaError_t unless(bool wrong, cudaError_t error = cudaErrorInvalidValue) { return noted(wrong ? error : cudaSuccess); }
 
 std::mutex mutex;
-// `pinned` contains the allocations of pinned and managed memory, and `registered` contains registered host
-// memory. Each maps the address of an allocation to its size in bytes.
+// `pinned` contains the allocations of pinned and managed memory, and `registered` contains registered
+// host memory. Both map the address of an allocation to its size in bytes.
 std::map<void*, size_t> pinned;
 std::map<void*, size_t> registered;
 
@@ -439,7 +439,8 @@ API cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
 API cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
     return *flags = stream > cudaStreamFireAndForget ? stream->flags : cudaStreamDefault, noted(cudaSuccess);
 }
-// Records that the host knows that the earlier work of a stream has ended. Fails if a graph records the stream.
+// The host has learned that the earlier work of a stream has ended. The function records this for the
+// race detector. It fails if a graph records the stream.
 static cudaError_t take_up(cudaStream_t stream) {
     if (emu::recording(stream)) return noted(cudaErrorStreamCaptureUnsupported);
     if (auto* streams = device().streams()) streams->host_waits_for(number_of(stream));

@@ -51,9 +51,9 @@ struct Changes {
     void note_store(uintptr_t word) { stored[word / 64 % kSlots] |= uint64_t{1} << word % 64; }
 };
 
-// The kinds of operations. `update` is an atomic. `note` is a store that marks a phase (see
-// Counting::note_phases_at). `jump` is a backward jump, and `part` is an exit from a loop before the loop's
-// end.
+// The kinds of operations. `update` is an atomic. `note` is a store by which the kernel marks a phase,
+// such as a level of a search (see Counting::note_phases_at). `jump` is a backward jump, and `part` is an
+// exit from a loop before the loop's end.
 enum class Kind : int { read, write, update, barrier, note, jump, part };
 
 // An operation of a kernel, without the accessed address: a memory access, a barrier, a backward jump, or an
@@ -121,7 +121,7 @@ class Ops {
         const Slot& slot = slots_[index_of(to, from)];
         return slot.site == to && slot.from == from ? &slot.entry : nullptr;
     }
-    // Makes quick_load() find a load, until another load takes its slot in the hash table.
+    // Stores a load in the hash table, so that quick_load() finds it until another load takes the slot.
     void note_quick(const Slot& load) {
         if (load.waits) return;
         loads_[reinterpret_cast<uintptr_t>(load.site) % kSlots] = {load.site, load.entry};

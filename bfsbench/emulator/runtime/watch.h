@@ -177,9 +177,10 @@ class Watch {
     bool check_word(Shadow& shadow, size_t word, unsigned bytes, Past access, const char* address);
     bool check_unaligned(Shadow& shadow, size_t offset, size_t bytes, Past now, const char* address);
     void keep_read(Shadow& shadow, size_t word, Past now);
-    // Reports a race if the access `past` races with the current access `now`. Usually `past` came after the
-    // last grid barrier, tail launch and operation of the host. Otherwise it belongs to an earlier operation
-    // of the host that may run at the same time as the launch. meet_operation() handles this second case.
+    // Reports a race if the access `past` races with the current access `now`. Usually `past` is newer
+    // than the last grid barrier, tail launch and operation of the host. An older access belongs to
+    // another operation of the host that may run at the same time as the launch. meet_operation() handles
+    // older accesses.
     void meet(const Past& past, const Past& now, const char* address);
     void meet_operation(const Past& past, const Past& now, const char* address);
     void report_streams(const StreamRace::Side& first, const StreamRace::Side& second, const char* address);

@@ -162,8 +162,8 @@ void Worker::go(Context* save, Fiber* to) {
         if (to) emu_switch(save, to->context);
     } else if (to && shared_) {
         exchange(*from, *to);
-    // Copies the thread's part of the stack. If `save` has another address, the thread has ended, so that no
-    // copy is needed.
+    // Copies the thread's part of the stack. If `save` does not point to the thread's context, the thread
+    // has ended, and no copy is needed.
     } else if (shared_ && save == &from->context) {
         leave(*from);
     } else {

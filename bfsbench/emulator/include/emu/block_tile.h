@@ -25,7 +25,7 @@ class block_tile {
     }
 
   public:
-    // All threads of the block make their tiles together.
+    // Resets the barriers of all tiles. So all threads of the block must construct their tiles together.
     block_tile() {
         __syncthreads();
         if (emu::rank() % kSize == 0) barriers().arrived[emu::rank() / kSize] = barriers().phase[emu::rank() / kSize] = 0;
@@ -45,7 +45,7 @@ class block_tile {
         arrived.store(0, cuda::memory_order_relaxed);
         phase.fetch_add(1, cuda::memory_order_acq_rel);
     }
-    // Passes the values of all threads, in order of rank, to `use`. Returns its result.
+    // Calls `use` with the values of all threads, in order of rank. Returns the result of `use`.
     template <class T, class Use>
     auto exchange(T value, Use use) const {
         T* all = values<T>();

@@ -172,9 +172,9 @@ class Collective {
         for (int i = 1, end = std::min(valid, present()); i < end; ++i) value = op(value, storage_[i]);
         return value;
     }
-    // Exclusive scan: returns the values of all threads with lower ranks, combined by `op`. Sets `total` to
-    // the combined values of all threads. If `has_first` is true, the scan starts with the value
-    // first(total). The thread with rank 0 gets first(total) in any case.
+    // Exclusive scan: returns the values of all threads with lower ranks, combined by `op`. Sets `total`
+    // to the combined values of all threads. If `has_first` is true, the scan starts with the value
+    // first(total). Even if it is false, the thread with rank 0 gets first(total).
     template <class Op, class First>
     T before(T value, Op op, T& total, First first, bool has_first) {
         storage_[rank()] = value;
@@ -424,7 +424,7 @@ inline unsigned LaneId() { return emu::lane(); }
 inline unsigned WarpId() { return emu::rank() / emu::kWarpSize; }
 inline int RowMajorTid(int, int, int) { return static_cast<int>(emu::rank()); }
 
-// Iterators whose element i is `at(i)` of the derived class.
+// Base class of iterators. The derived class defines at(i), which returns element i.
 template <class Self, class T>
 struct Indexed {
     using value_type = T;

@@ -162,7 +162,7 @@ struct DeviceRunLengthEncode {
 struct DevicePartition : Choice<DevicePartition> {
   private:
     friend Choice<DevicePartition>;
-    // The items that are not chosen follow in reverse order.
+    // Stores the items that `test` chooses, in order, and after them all other items, in reverse order.
     template <class In, class Out, class Count, class N, class Test>
     static cudaError_t choose(void* storage, size_t& bytes, In in, Out out, Count chosen, N count, cudaStream_t stream, Test test) {
         return on_device(storage, bytes, stream, [=]() mutable {
@@ -173,7 +173,7 @@ struct DevicePartition : Choice<DevicePartition> {
     }
 };
 
-// Each segment has the items from its begin to its end - 1.
+// Reduces segments of an array. Segment number s consists of the items begin[s] to end[s] - 1.
 struct DeviceSegmentedReduce {
     template <class In, class Out, class Begin, class End, class Op, class T>
     static cudaError_t Reduce(void* storage, size_t& bytes, In in, Out out, int segments, Begin begin, End end, Op op, T initial, cudaStream_t stream = 0) {

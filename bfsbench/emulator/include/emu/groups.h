@@ -92,7 +92,8 @@ class lane_group {
     unsigned mask_;
 };
 
-// The memory for tiles of several warps. The emulator reserves its own memory for them.
+// CUDA programs use this type to reserve shared memory for tiles of several warps. Here it is empty,
+// because the emulator itself reserves memory for these tiles.
 template <unsigned kMostThreads = 1024>
 struct block_tile_memory {
     static_assert(kMostThreads <= 1024);
@@ -112,7 +113,8 @@ class warp_tile : public lane_group {
 template <unsigned kSize>
 class block_tile;  // of several warps
 
-// A part of a group of threads. The type without `Parent` holds a tile of any group.
+// A tile: `kSize` neighbouring threads of a group of type `Parent`. The type without `Parent` can hold a
+// tile of any group.
 template <unsigned kSize, class Parent = void>
 class thread_block_tile : public thread_block_tile<kSize> {
     using thread_block_tile<kSize>::thread_block_tile;
@@ -215,7 +217,8 @@ inline T exclusive_scan(const lane_group& group, T value, Operation operation = 
     return group.thread_rank() == 0 ? T{} : before;
 }
 
-// Calls `call` in one member of the group. The other form returns its result to all members.
+// invoke_one() calls `call` in one member of the group. invoke_one_broadcast() also returns the result of
+// the call to all members.
 template <class Group, class Call, class... Arguments>
 inline void invoke_one(const Group& group, Call&& call, Arguments&&... arguments) {
     if (group.thread_rank() == 0) call(std::forward<Arguments>(arguments)...);

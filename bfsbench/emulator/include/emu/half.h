@@ -112,7 +112,8 @@ EMU_ANY_PAIR inline P __h2div(P a, P b) { return a / b; }
     EMU_ANY_SMALL inline bool __h##name(H a, H b) { return formula; }                                        \
     EMU_ANY_PAIR inline P __h##name##2(P a, P b) { return {typename P::One(__h##name(a.x, b.x)), typename P::One(__h##name(a.y, b.y))}; } \
     EMU_ANY_PAIR inline bool __hb##name##2(P a, P b) { return __h##name(a.x, b.x) && __h##name(a.y, b.y); }
-// The functions whose names end in u also hold if a number is not a number (NaN), and the others then do not hold.
+// If an operand is NaN, comparisons whose names end in u return true, and all other comparisons return
+// false.
 EMU_COMPARISON(eq, a == b)
 EMU_COMPARISON(ne, a < b || a > b)
 EMU_COMPARISON(lt, a < b)
@@ -137,7 +138,8 @@ EMU_ANY_SMALL inline H __hfma(H a, H b, H c) { return H(fmaf(float(a), float(b),
 EMU_ANY_PAIR inline P __hfma2(P a, P b, P c) {
     return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};
 }
-// For each function of 16-bit numbers, a form whose result lies between 0 and 1, and a form for pairs.
+// EMU_SATURATED defines two functions: name_sat limits the result of the function `name` to 0 .. 1, and
+// name2_sat does so for pairs.
 #define EMU_SATURATED(name, parameters, pairs, values, x, y)                                    \
     EMU_ANY_SMALL inline H name##_sat parameters { return H(__saturatef(float(name values))); } \
     EMU_ANY_PAIR inline P name##2_sat pairs { return {name##_sat x, name##_sat y}; }

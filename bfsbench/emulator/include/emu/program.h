@@ -159,7 +159,8 @@ static Program program_mode(Mode::EMU_PROGRAM_MODE, EMU_PYTHON);
 #undef gridDim
 #undef blockDim
 namespace emu {
-// The configuration of a launch, and the source line of the call to which the program passes it.
+// The configuration of a launch, as an argument of cudaLaunchKernelEx. `from` is the source line of this
+// call.
 struct LaunchConfig {
     const cudaLaunchConfig_t* config;
     CallSite from;

@@ -110,7 +110,8 @@ inline T inserted(T field, T old, uint32_t start, uint32_t length) {
     T mask = (length >= kBits ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << length) - 1)) << start;
     return (old & ~mask) | (field << start & mask);
 }
-// Copies `kept` bytes for cp.async, and then writes zeros up to `bytes` bytes, which are a multiple of 4.
+// Implements cp.async: copies `kept` bytes, and fills the rest of the `bytes` bytes at `to` with zeros.
+// `bytes` is a multiple of 4.
 inline void copy_async(void* to, const void* from, uint32_t bytes, uint32_t kept) {
     auto* source = static_cast<const char*>(from);
     for (uint32_t at = 0; at < bytes; at += 4) {

@@ -10,7 +10,8 @@
 #include "emu/errors.h"
 #include "emu/types.h"
 
-// Members of structures have the names of the macros gridDim and blockDim.
+// The structures below have members called gridDim and blockDim. So the macros with these names are
+// undefined here, and restored at the end of this file.
 #pragma push_macro("gridDim")
 #pragma push_macro("blockDim")
 #undef gridDim
@@ -233,7 +234,8 @@ EMU_C cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent);
 EMU_C cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream = nullptr);
 EMU_C cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 EMU_C cudaError_t cudaMemPrefetchAsync(const void* place, size_t bytes, int device, cudaStream_t stream = nullptr);
-// The attributes of managed memory. The emulator records no advice, so no advice has been given.
+// The attributes of managed memory. The emulator ignores cudaMemAdvise, so it always answers that no
+// advice has been given.
 enum cudaMemRangeAttribute {
     cudaMemRangeAttributeReadMostly = 1, cudaMemRangeAttributePreferredLocation, cudaMemRangeAttributeAccessedBy,
     cudaMemRangeAttributeLastPrefetchLocation
@@ -367,8 +369,9 @@ cudaError_t cudaOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, F
     return cudaOccupancyMaxPotentialBlockSize(grid, block, kernel, shared, limit);
 }
 
-// A launch with attributes. Attributes that change only the speed of a GPU have no effect. Work of a stream runs in
-// order, so a kernel never waits for the kernel before it.
+// Launches with attributes. Attributes that change only the speed of a GPU have no effect. A kernel
+// always begins after the previous kernel of its stream has ended. So cudaGridDependencySynchronize() has
+// nothing to wait for.
 enum cudaLaunchAttributeID {
     cudaLaunchAttributeIgnore, cudaLaunchAttributeAccessPolicyWindow, cudaLaunchAttributeCooperative,
     cudaLaunchAttributeClusterDimension = 4, cudaLaunchAttributeClusterSchedulingPolicyPreference,

@@ -92,8 +92,9 @@ inline unsigned __vsads2(unsigned a, unsigned b) {
 inline unsigned __vsadu4(unsigned a, unsigned b) { return __dp4a(__vabsdiffu4(a, b), 0x01010101u, 0u); }
 inline unsigned __vsads4(unsigned a, unsigned b) { return __dp4a(__vabsdiffs4(a, b), 0x01010101u, 0u); }
 
-// Functions that choose the largest or smallest of numbers, after an addition or with zero as a lower bound. They
-// exist for one number of 32 bits, and for two numbers of 16 bits in a word.
+// Functions that return the maximum or minimum of two or three numbers. Some of them add two numbers
+// first, and some replace a negative result by 0. They exist for one number of 32 bits, and for two
+// numbers of 16 bits in a word.
 namespace emu {
 template <class Number>
 Number larger(Number a, Number b) { return a < b ? b : a; }
@@ -126,7 +127,8 @@ EMU_CHOICES(max, larger)
 EMU_CHOICES(min, smaller)
 #undef EMU_CHOICES
 #undef EMU_CHOICE
-// These functions also return whether the result is the first number.
+// EMU_CHOICE defines functions that return the larger or the smaller of two numbers. They also store
+// whether the result is the first number.
 #define EMU_CHOICE(word, sign, kind, Number, Short)                                                             \
     inline Number __vib##word##_##kind##32(Number a, Number b, bool* first) { return (*first = a sign b) ? a : b; } \
     inline unsigned __vib##word##_##kind##16x2(unsigned a, unsigned b, bool* high, bool* low) {                 \
