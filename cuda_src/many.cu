@@ -154,8 +154,8 @@ struct item {
     unsigned chunks;
 };
 
-// Stores the items of all lanes in the warp's worklist. Items that need work (`chunks` is not 0) come first, and
-// the others follow. Returns the number of items that need work. All lanes of the warp must call the function.
+// Stores the items of all lanes in the warp's worklist. Items that need work (`chunks` is not 0) come first. All
+// other items follow. Returns the number of items that need work. All lanes of the warp must call the function.
 __device__ __forceinline__ unsigned fill(item *worklist, item mine) {
     const unsigned lane = my_lane(), full = __ballot_sync(ALL_LANES, mine.chunks != 0);
     const unsigned number = __popc(full), before = __popc(full & ((1u << lane) - 1));

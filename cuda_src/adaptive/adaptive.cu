@@ -85,8 +85,8 @@
 #include "push.cuh"
 #include "small.cuh"
 
-// If SHORT_ROWS is set, the kernel may use at most STATIC_SHARED bytes of static shared memory,
-// because the host also allocates dynamic shared memory for the bitmap of reached vertices.
+// The limit of static shared memory, in bytes, if SHORT_ROWS is set. In this case
+// the host also allocates dynamic shared memory, for the bitmap of reached vertices.
 constexpr int STATIC_SHARED = 42 << 10;
 
 // The shared memory of a block. The regimes share this memory, because a block is in one regime at a time.

@@ -46,13 +46,13 @@ struct cluster_bitmap {
 };
 #endif
 
-// The modes in which a block expands its queue entries in a level. In a narrow_level each thread has at most
-// one arc. The thread claims the neighbour at once, and reads offsets before it knows the result of the
-// claim. So the chain of accesses is short. In a crowded_level a thread has more arcs. The thread first reads
-// the bitmap, and reads offsets of claimed vertices only. So the thread makes fewer accesses. In a lone_level
-// the first block runs the level alone, and queues all rows in its own queue. A taken_level reads the source
-// or a frontier in global memory. The block queues short rows in its own queue, and long rows in the queues
-// of all blocks.
+// The modes in which a block expands its queue entries in a level. In a narrow_level each thread
+// has at most one arc. The thread immediately claims the neighbour, and reads offsets before it
+// knows the result of the claim. So the chain of accesses is short. In a crowded_level a thread
+// has more arcs. The thread first reads the bitmap, and reads offsets of claimed vertices only. So
+// the thread makes fewer accesses. In a lone_level the first block runs the level alone, and
+// queues all rows in its own queue. A taken_level reads the source or a frontier in global memory.
+// The block queues short rows in its own queue, and long rows in the queues of all blocks.
 struct narrow_level { enum { ARCS = 1, LOOKS = false, KEEPS = false, ALONE = false }; };
 struct crowded_level { enum { ARCS = 2, LOOKS = true, KEEPS = false, ALONE = false }; };
 struct lone_level { enum { ARCS = 1, LOOKS = false, KEEPS = true, ALONE = true }; };

@@ -65,9 +65,8 @@ void Counting::forget() {
 }
 
 // Records an access or a barrier of the current thread. The thread then waits until its warp has
-// performed the operation for all participating lanes. If the operation is a store by which the kernel
-// marks a phase, such as a level of a search, the thread waits only if its trace (its list of recorded
-// operations) is full.
+// performed the operation for all participating lanes. Some stores only mark a phase, such as a level of
+// a search. At these stores the thread waits only if its trace (its list of recorded operations) is full.
 void Counting::step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind) {
     leave_thread();
     if (is_note(address)) kind = Kind::note;
@@ -79,8 +78,7 @@ void Counting::step(Fiber& fiber, const char* address, const void* site, size_t 
 // Records a store of the current thread. Usually the emulator puts the stored value into a store buffer,
 // and the thread continues. The thread waits for its warp in these cases instead: the store has more than
 // 8 bytes, a load usually follows this instruction, or the store buffer or the thread's list of recorded
-// operations is full. A store by which the kernel marks a phase, such as a level of a search, goes to
-// step().
+// operations is full. step() handles stores that only mark a phase, such as a level of a search.
 void Counting::store(Fiber& fiber, const char* address, const void* site, size_t bytes) {
     const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::write, false));
     Site& instruction = site_of(op.entry.op());

@@ -99,12 +99,11 @@ class Counting {
     void add_module(const char* begin, size_t bytes);
 
     // Records an access or a barrier of the current thread. The thread waits until its warp has performed
-    // the operation, while other threads of the block run. If the operation is a store by which the
-    // kernel marks a phase, such as a level of a search, the thread waits only if its list of recorded
-    // operations is full.
+    // the operation, while other threads of the block run. Some stores only mark a phase, such as a level
+    // of a search. At these stores the thread waits only if its list of recorded operations is full.
     void step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind);
-    // Records a store of the current thread. The thread usually continues at once, and its warp performs the
-    // store later.
+    // Records a store of the current thread. The thread usually continues immediately, and its warp
+    // performs the store later.
     void store(Fiber& fiber, const char* address, const void* site, size_t bytes);
     // Writes the oldest delayed store of a thread to memory. The caller calls this function when the thread's
     // warp performs the store.
@@ -112,10 +111,10 @@ class Counting {
     // Prepares a waiting thread to continue, after its warp has performed the access at which the thread
     // waited.
     void go_on(const Lockstep& lockstep, unsigned rank);
-    // Records an ordinary load of the current thread. The thread executes the load at once, but its warp
-    // performs (counts) the load later. If another thread stores to the address between these two times, the
-    // load came too early. If loads of this instruction often came too early, the thread waits for its warp
-    // instead.
+    // Records an ordinary load of the current thread. The thread executes the load immediately, but its
+    // warp performs (counts) the load later. If another thread stores to the address between these two
+    // times, the load came too early. If loads of this instruction often came too early, the thread waits
+    // for its warp instead.
     void load(Fiber& fiber, const char* address, size_t bytes, const void* site) {
         if (views_.changes.put_aside) finish_stores(fiber);
         const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::read, true));
@@ -227,7 +226,7 @@ class Counting {
         bool is_before_loads() const { return before_loads > kSomeStores && 2 * before_loads > put_off; }
         static constexpr uint64_t kSomeStores = 32;
     };
-    // One execution of an instruction by some lanes of a warp, which all access one region of memory.
+    // One execution of an instruction by lanes of a warp that all access one region of memory.
     struct Execution {
         Execution(ResidentBlock& of, unsigned index, unsigned members) : block(of), warp(index), lanes(members) {}
         ResidentBlock& block;

@@ -89,8 +89,9 @@ void Lockstep::take_up(Trace& trace, unsigned rank, const void* place, const cha
     trace.take_up(*this, counting.ops, counting.changes(), traces_[rank / kWarpSize], rank, place, stack);
 }
 
-// Returns the index of the group of lanes that performs the warp's next operation. Usually this group is
-// behind all other groups in the program. Once in many operations, it is the group that is furthest ahead.
+// Returns the index of the group of lanes that performs the warp's next operation. Usually it is the
+// group that is furthest behind in the program. Now and then (see kPollPatience), it is the group that is
+// furthest ahead.
 unsigned Lockstep::next_group(WarpRun& warp) const {
     uint64_t patience = warp.spins() ? kPollPatience : kLockstepPatience;
     if (warp.issued % patience == patience - 1) warp.ahead = kAhead;

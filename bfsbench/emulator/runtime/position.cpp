@@ -23,8 +23,9 @@ bool Position::is_behind(const Position& other) const {
             if (mine->number == others->number) continue;
             return mine->number < others->number;
         }
-        // A position lists a loop only from its second iteration on. If both lanes are inside a loop and only
-        // one position lists it, the other lane is still in the first iteration, so it is behind.
+        // A position lists a loop only from the loop's second iteration on. If both lanes are inside a
+        // loop and only one position lists the loop, the other lane is still in the first iteration. So
+        // the other lane is behind.
         bool in_others = others && others->loop->has(place_), in_mine = mine && mine->loop->has(other.place_);
         if (in_others && in_mine) return others->loop->first < mine->loop->first;
         if (in_others || in_mine) return in_others;

@@ -9,8 +9,8 @@
 
 namespace emu {
 
-// A function that returns a number for an instruction. From this number the Python side finds the source line
-// in the debug information. The function returns 0 for a null pointer.
+// A function that returns a number for an instruction. From this number, bfsbench's Python code finds the
+// source line in the debug information. The function returns 0 for a null pointer.
 using Place = uint64_t (*)(const void* site);
 
 // write_findings() writes the findings of a machine that checks memory accesses. write_counts() writes the

@@ -162,8 +162,8 @@ bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned l
             if (stores) old |= views_.changes.near(address) != 0;
             sectors[number++] = static_cast<uint32_t>(offset / kSector);
         });
-        // If the region begins inside a sector, its last bytes may lie in one more sector, at which near() does not
-        // look. In this case count_overtaken() tests exactly.
+        // If the region begins inside a sector, its last bytes may lie in one more sector, which near()
+        // does not check. In this case count_overtaken() tests exactly.
         old |= stores && reinterpret_cast<uintptr_t>(begin) % kSector;
     }
     if (beside >> 63 || crosses >= kSector) return false;

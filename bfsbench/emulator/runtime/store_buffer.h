@@ -1,9 +1,9 @@
 // Delays the stores of a warp's lanes while the emulator counts memory accesses.
 //
-// A lane does not wait at a store. The stored value stays in this buffer, as in a processor's store buffer,
-// until the lane's warp performs the store and the value goes to memory. Meanwhile the lane may run on, but
-// it does not load. A load might read the word that the lane has stored, or overtake earlier stores of other
-// lanes.
+// A lane does not wait at a store. The stored value stays in this buffer, as in a processor's store
+// buffer, until the lane's warp performs the store and the value goes to memory. Until then the lane may
+// continue, but it does not load. A load might read the word that the lane has stored, or overtake
+// earlier stores of other lanes.
 #pragma once
 
 #include <cstring>

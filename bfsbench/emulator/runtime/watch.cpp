@@ -298,8 +298,8 @@ void Watch::meet_operation(const Past& past, const Past& now, const char* addres
     std::optional<Operation> other = streams.operation(past.moment());
     if (!other) return;
     if (both_strong(past, now, false)) {
-        // The two kernels may use the word to pass data from one to the other, for example as a lock. So from
-        // now on the race detector treats all work issued so far to the earlier kernel's stream as ordered
+        // The two kernels may use the word to pass data from one to the other, for example as a lock. So
+        // from now on, all work that the host has issued to the earlier kernel's stream counts as ordered
         // before the running operation.
         if (past.act() != Act::read && now.act() != Act::write) streams.take_up(other->stream);
         return;

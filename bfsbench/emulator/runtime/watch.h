@@ -210,7 +210,8 @@ class Watch {
     bool progress_ = false;
     bool thread_ended_ = false;  // true if a thread has ended since the last look
     int looks_ = 0;  // number of looks at the running launch since a thread has ended
-    // Pairs of a thread and an address: look_for_end() has seen the thread access the address.
+    // Contains a pair of a thread and an address if look_for_end() has seen the thread access the
+    // address.
     std::set<std::pair<const Thread*, const char*>> seen_;
     std::vector<Record> records_;
 };

@@ -137,8 +137,8 @@ pipeline<kScope> make_pipeline(const Group& group, pipeline_shared_state<kScope,
 template <unsigned kPrior, thread_scope kScope>
 void pipeline_consumer_wait_prior(pipeline<kScope>& pipe) { pipe.consumer_wait(); }
 
-// Copies `bytes` bytes at once, although CUDA's function copies asynchronously. So the function ignores its
-// last argument, the barrier or pipeline at which threads later wait for the copy.
+// Copies `bytes` bytes immediately, although CUDA's function copies asynchronously. So the function
+// ignores its last argument, the barrier or pipeline at which threads later wait for the copy.
 template <class Size, class Sync>
 void memcpy_async(void* to, const void* from, Size bytes, Sync&) { emu::copy_part(to, from, bytes, 0, 1); }
 template <class Group, class Size, class Sync>

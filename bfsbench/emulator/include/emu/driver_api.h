@@ -1,5 +1,5 @@
-// The functions of CUDA's driver API that only ask about the device. Modules, contexts and launches through the
-// driver API are not declared, so programs that use them do not compile.
+// The functions of CUDA's driver API that only query the device. Modules, contexts and launches through
+// the driver API are not declared, so programs that use them do not compile.
 #pragma once
 
 #include <cstdio>
