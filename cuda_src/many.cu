@@ -115,8 +115,8 @@ __device__ __forceinline__ unsigned grid_warps() { return grid_threads() / WARP;
 struct many_rows {
     chunk *even, *odd;                 // two arrays of num_vertices rows
     unsigned *even_marks, *odd_marks;  // two arrays with a byte for each vertex, four bytes to a word
-    // BITS counts for even levels, and then BITS counts for odd levels. For each source, a count is the number
-    // of vertices that its search has reached in the level.
+    // BITS counts for even levels, and then BITS counts for odd levels. Each count belongs to one
+    // source: it is the number of vertices that the search from this source has reached in the level.
     unsigned *level_counts;
 
     // Returns the calling thread's chunk of v's row, with bits of searches that reach v in at most `level` levels.

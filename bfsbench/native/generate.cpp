@@ -99,8 +99,8 @@ class Forest {
     std::vector<int32_t> unburned_;
 };
 
-// Weights of the four quadrants of a recursive matrix, as multiples of 2^-40. vary() multiplies them by factors, so
-// that only their ratios count from then on.
+// Weights of the four quadrants of a recursive matrix, in units of 2^-40. vary() multiplies each weight
+// by a factor. Only the ratios of the weights matter.
 struct Quadrants {
     int64_t upper_left, upper_right, lower_left, lower_right;
 
@@ -264,10 +264,10 @@ int generate_forest_fire(int64_t vertices, int64_t isolated, Chance forward, Cha
     });
 }
 
-// Generates a grid: the first `vertices` cells, in reading order, of a box. The box has `columns` columns,
-// `rows` rows and as many layers as necessary. Edges lead to the next cell along each axis. If `diagonal` is
-// not 0, edges also lead to the cell in the next column and the next row. Each edge is kept with chance
-// `keep`.
+// Generates a grid from the first `vertices` cells of a box, in reading order. The box has `columns`
+// columns, `rows` rows and as many layers as necessary. Edges lead to the next cell along each axis. If
+// `diagonal` is not 0, edges also lead to the cell in the next column and the next row. Each edge is kept
+// with chance `keep`.
 int generate_box(int64_t columns, int64_t rows, int64_t vertices, int64_t diagonal, Chance keep, uint64_t seed,
                  int threads, Allocate allocate) {
     return guarded([&] {

@@ -15,9 +15,9 @@ struct asked_lately {
     __device__ __forceinline__ void reset() {
         for (unsigned i = threadIdx.x; i < size; i += blockDim.x) vertices[i] = -1;
     }
-    // Puts the vertices v[k] whose mine[k] is true into the table. If a vertex was in the table before,
-    // another thread claims it, so this function sets its mine[k] to false. The caller must claim the
-    // remaining vertices in this level, because other threads skip vertices that they find in the table.
+    // Stores in the table the vertices v[k] for which mine[k] is true. If a vertex was in the table before,
+    // another thread claims it, so this function sets the vertex's mine[k] to false. The caller must claim
+    // the remaining vertices in this level, because other threads skip vertices that they find in the table.
     template <int count>
     __device__ __forceinline__ void keep_others(bool (&mine)[count], const int (&v)[count]) {
         int last[count];

@@ -56,10 +56,10 @@ __device__ __forceinline__ unsigned look(const unsigned *word) {
     return value;
 }
 
-// Joint claims: one atomic claims vertices for several lanes of a warp. Neighbouring lanes that need the same
-// word of the bitmap form a group. The last lane of a group makes the atomic for the whole group. If the
-// atomic claims a vertex, the earliest lane of the group that wants the vertex wins it. Groups are large in
-// web crawls, because the column indices of a row are sorted.
+// Joint claims: one atomic claims vertices for several lanes of a warp. Neighbouring lanes that
+// need the same word of the bitmap form a group. The last lane of a group executes the atomic for
+// the whole group. If the atomic claims a vertex, the earliest lane of the group that wants the
+// vertex wins it. Groups are large in web crawls, because the column indices of a row are sorted.
 struct joint_claim {
     unsigned bits;    // bits of the vertices that this lane and earlier lanes of its group claim
     unsigned before;  // bits of the vertices that earlier lanes of its group claim
@@ -118,9 +118,9 @@ __device__ __forceinline__ void claim(unsigned *visited, bool (&mine)[count], co
     }
 }
 
-// The words of a bitmap that a block processes between two barriers. Runs of `run` neighbouring words are distributed
-// to the blocks round-robin; `run` is a power of two. A block numbers its own words from 0. Of these it processes
-// `words` words, beginning with number `first`. A slot is the index of a bit among the words that the block processes.
+// The words of a bitmap that a block processes between two barriers. Groups of `run` neighbouring words go to the
+// blocks round-robin; `run` is a power of two. A block numbers its own words from 0. Of these it processes `words`
+// words, beginning with number `first`. A slot is the index of a bit among the words that the block processes.
 template <unsigned run>
 struct word_share_by {
     unsigned first, words;

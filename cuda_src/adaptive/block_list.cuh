@@ -18,9 +18,9 @@ struct block_list {
     // append.
     __device__ __forceinline__ unsigned listed() const { return min(size, end); }
     __device__ __forceinline__ bool all_fit() const { return size <= capacity; }
-    // Appends, for all lanes of a warp, the numbers[k] whose mine[k] is true. If there is no room for all of
-    // these numbers, it appends none of them and returns false. All lanes of the warp must call this
-    // function.
+    // Appends, for all lanes of a warp, the numbers[k] for which mine[k] is
+    // true. If there is no room for all of these numbers, it appends none of
+    // them and returns false. All lanes of the warp must call this function.
     template <int count>
     __device__ __forceinline__ bool append(const bool (&mine)[count], const int (&numbers)[count]) {
         unsigned lanes[count], total = 0, at = 0;

@@ -66,8 +66,8 @@ enum pause_kind { GO_ON, DECIDE, COUNT };
 struct cluster_queues {
     in_turn<part[CLUSTER_PARTS], 2> parts;
     rows_aside<SPILLED_ROWS> spilled;
-    // The number of places requested in this block's queue for a level. It exceeds CLUSTER_PARTS, the queue's
-    // capacity, if some rows had no room.
+    // The number of places requested in this block's queue for a level. It exceeds
+    // CLUSTER_PARTS, the queue's capacity, if there was no room for some rows.
     in_turn<unsigned, 3> sizes;
     in_turn<int, 2> overflow;  // true if a queue had no room for a row of a level
     in_turn<pause_kind, 2> pause;

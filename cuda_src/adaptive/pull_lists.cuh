@@ -69,10 +69,10 @@ struct candidates {
         begin = __ldg(&search.column_offsets[v]);
         end = __ldg(&search.column_offsets[v + 1]);
     }
-    // Records in search.open which vertices of the taken word have in-neighbours. Also writes UNREACHED to
-    // the answer of each unreached vertex of the word, because the warp then writes whole sectors. If this
-    // level reaches such a vertex, the finder overwrites UNREACHED with the level (with TREE, the parent). A
-    // __syncwarp or a barrier orders these two stores.
+    // Records in search.open which vertices of the taken word have in-neighbours. Also writes
+    // UNREACHED to the answer of each unreached vertex of the word, because the warp then writes whole
+    // sectors. If this level reaches such a vertex, the lane that reaches it overwrites UNREACHED with
+    // the level (with TREE, the parent). A __syncwarp or a barrier orders these two stores.
     __device__ __forceinline__ void open_word() const {
         const unsigned open = __ballot_sync(ALL_LANES, begin < end);
         if (threadIdx.x % 32 == 0) search.open[own.word(at.slot / 32)] = open;

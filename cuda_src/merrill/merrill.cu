@@ -356,8 +356,8 @@ struct claiming_sink {
     }
 };
 
-// Rebuilds the queue of candidates for a level, after an overflow, from the vertices of the previous level.
-// The host sets the queue's size to 0 before the launch.
+// After an overflow, rebuilds the queue of candidates for a level from the vertices
+// of the previous level. The host sets the queue's size to 0 before the launch.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     refill_candidates(SEARCH_PARAMETERS, int num_vertices, int level) {
     extern __shared__ edge_t memory[];

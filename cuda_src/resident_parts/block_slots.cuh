@@ -13,8 +13,8 @@ struct block_slots : block_levels {
     // the first warp of the block updates its copies.
     unsigned dealt = 0;
 
-    // Distributes the parts in a bitmap to the blocks round-robin. Appends this block's parts to `list`. All
-    // blocks compute the same distribution, so they need not communicate. The first warp of each block calls it.
+    // Distributes the parts in a bitmap to the blocks round-robin. Appends this block's parts to `list`.
+    // All blocks compute an equal distribution. The first warp of each block calls the function.
     __device__ __forceinline__ void deal(const unsigned *bitmap, part_list &list) {
         for (unsigned base = 0; base < layout.bitmap_words; base += WARP) {
             const unsigned w = base + threadIdx.x;

@@ -166,10 +166,10 @@ struct local_rows {
     }
 };
 
-// Stores, for each part, the number of its ghosts (vertices of other parts) up to 0, 1, ..., `hops` hops away. If
-// `long_quads` is not null, the kernel also stores how many further quads the part needs for vertices with more
-// than four neighbours. A quad holds four neighbours. If a part's ghosts do not fit the table, its element of
-// `long_quads` is not written.
+// Stores, for each part, the number of its ghosts (vertices of other parts) up to 0, 1, ...,
+// `hops` hops away. If `long_quads` is not null, the kernel also stores how many further quads
+// the part needs for vertices with more than four neighbours. A quad holds four neighbours. If
+// a part's ghosts do not fit the table, the part's element of `long_quads` is not written.
 extern "C" __global__ void __launch_bounds__(1024)
     measure(graph_rows graph, placing at, const part *parts, int num_parts, int *ghosts, int *long_quads, int hops) {
     extern __shared__ ghost_table table[];

@@ -76,9 +76,9 @@ void Counting::step(Fiber& fiber, const char* address, const void* site, size_t 
 }
 
 // Records a store of the current thread. Usually the emulator puts the stored value into a store buffer,
-// and the thread continues. The thread waits for its warp in these cases instead: the store has more than
-// 8 bytes, a load usually follows this instruction, or the store buffer or the thread's list of recorded
-// operations is full. step() handles stores that only mark a phase, such as a level of a search.
+// and the thread continues. The thread waits for its warp instead if the store has more than 8 bytes, or
+// if a load usually follows this instruction. It also waits if the store buffer or the thread's list of
+// recorded operations is full. step() handles stores that only mark a phase, such as a level of a search.
 void Counting::store(Fiber& fiber, const char* address, const void* site, size_t bytes) {
     const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::write, false));
     Site& instruction = site_of(op.entry.op());

@@ -64,8 +64,9 @@ std::vector<cudaGraphNode_t> in_order(emu_graph& graph) {
     return order;
 }
 
-// Writes pointers to the nodes of a graph for which `chosen` returns true. Sets `count` to their number. The array
-// `nodes` has room for `count` nodes. If `nodes` is null, only `count` is set.
+// Lists the nodes of a graph for which `chosen` returns true: writes pointers to them to the array
+// `nodes`. On entry, `count` is the length of this array. On return, `count` is the number of pointers
+// written. If `nodes` is null, `count` becomes the number of these nodes.
 template <class Chosen>
 cudaError_t list_nodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count, Chosen chosen) {
     if (!graph || !count) return refused_if(true);

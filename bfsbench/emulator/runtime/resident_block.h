@@ -235,7 +235,7 @@ inline Fiber& here() { return *static_cast<Fiber*>(current); }
 
 inline ResidentBlock& block_of(const Thread& thread) { return static_cast<ResidentBlock&>(*thread.block); }
 
-// Completes the warp functions that no longer wait for any lane of the warp, because a lane has exited.
+// A lane of the warp has exited. Completes the warp functions that waited only for this lane.
 void complete_collectives(ResidentBlock& block, unsigned warp);
 
 }  // namespace emu

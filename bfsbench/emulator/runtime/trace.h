@@ -100,7 +100,7 @@ class Ops {
     const Op& operator[](unsigned number) const { return all_[number]; }
     size_t size() const { return all_.size(); }
 
-    // Packs the size, the kind and `plain` of an operation into one number.
+    // Packs the size, the kind and the flag `plain` of an operation into one number.
     static constexpr uint32_t shape(size_t bytes, Kind kind, bool plain) {
         return static_cast<uint32_t>((bytes < kMostBytes ? bytes : kMostBytes) << 4 | static_cast<unsigned>(kind) << 1 |
                                      unsigned{plain});
@@ -184,8 +184,8 @@ class Trace {
     // Returns whether an address is on the lane's stack. The emulator does not count accesses to the stack.
     bool is_own(const char* address) const { return StackPool::is_on(stack_, address); }
 
-    // Records that the lane comes to a basic block. Returns whether the lane's list of operations is full, so
-    // that the lane must wait.
+    // Records that the lane reaches a basic block. Returns whether the lane's list of operations is full,
+    // so that the lane must wait.
     bool come_to(const void* place) { return !come_on(place) && jump_to(place); }
     // If `place` has a higher address than the current place, moves there and returns true. Otherwise changes
     // nothing and returns false.
@@ -266,7 +266,7 @@ class Trace {
         first_[end * kWarpSize] = entry;
         *end_ = static_cast<uint8_t>(end + 1);
     }
-    // Adds an entry. Returns whether the trace is then full. A full trace has no room for another jump and an
+    // Adds an entry. Returns whether the trace is now full, that is, has no room for another jump and an
     // access.
     bool add(Entry entry) {
         unsigned end = *end_;

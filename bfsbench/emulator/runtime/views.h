@@ -127,8 +127,8 @@ class Views {
         auto index = static_cast<size_t>(&way - view.sets[0].ways);
         return view.sectors[index * kSectors + sector % kSectors];
     }
-    // Makes room in the log for `words` more words. If necessary, puts a mark before them, which records that
-    // they belong to `time`. Returns the position of the first word.
+    // Makes room in the log for `words` more words. If necessary, first adds a mark which says that the
+    // following words belong to `time`. Returns the position of the first word.
     uint32_t* log_at(View& view, uint64_t time, unsigned words) {
         constexpr unsigned kOfMark = 3;
         if (view.logged + words + kOfMark > view.log.size()) make_room(view, words + kOfMark);

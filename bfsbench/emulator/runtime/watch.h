@@ -29,8 +29,8 @@ enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, los
 // known.
 enum class Space : int { buffer, block, module, nowhere, array };
 
-// report.cpp writes the members of the structs Actor and Finding as text. The file watch.py declares a struct
-// with the same members as Record.
+// report.cpp writes the members of the structs Actor and Finding as text. The class NativeRecord in
+// watch.py repeats the members of the struct Record.
 struct Actor {
     const void* site;
     int act, scope;

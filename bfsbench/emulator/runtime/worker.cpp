@@ -20,8 +20,8 @@ namespace {
 // small number keeps waits short.
 constexpr int kPatience = 1024;
 
-// Lanes that wait in __activemask() continue without the other lanes when each thread of the block has
-// yielded this number of times on average.
+// Lanes that wait in __activemask() stop waiting for other lanes when the threads of the block have
+// yielded kTurnsAsked times on average.
 constexpr unsigned kTurnsAsked = 4;
 
 // Number of blocks that a schedule with a seed keeps in progress. Now and then the worker starts a further

@@ -348,7 +348,7 @@ class BlockExchange : public Collective<T, kX * kY * kZ * kItems, false> {
     }
 };
 
-// Sorts the keys of a block, and values with them. Thread 0 sorts the items of all threads.
+// Sorts the keys of a block, and moves their values with them. Thread 0 sorts the items of all threads.
 template <class K, int kX, int kItems = 1, class V = NullType, int = 4, bool = true, BlockScanAlgorithm = BLOCK_SCAN_WARP_SCANS, int = 0, int kY = 1, int kZ = 1, int = 0>
 class BlockRadixSort {
     static constexpr int kThreads = kX * kY * kZ, kAll = kThreads * kItems;

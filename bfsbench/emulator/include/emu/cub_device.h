@@ -113,7 +113,8 @@ struct DeviceScan {
     }
 };
 
-// Chooses items by flags or by a function. The class Kind says what happens to the items, by its function choose().
+// Chooses items by flags or by a function. The function choose() of the class Kind decides what happens
+// to the items.
 template <class Kind>
 struct Choice {
     template <class In, class Flags, class Out, class Count, class N>

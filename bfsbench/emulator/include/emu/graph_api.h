@@ -62,7 +62,7 @@ EMU_C cudaError_t cudaGraphUpload(cudaGraphExec_t runnable, cudaStream_t stream)
 EMU_C cudaError_t cudaGraphLaunch(cudaGraphExec_t runnable, cudaStream_t stream);
 EMU_C cudaError_t cudaGraphExecDestroy(cudaGraphExec_t runnable);
 
-// The versions 11 to 13 of CUDA give these functions different parameters.
+// CUDA 11, 12 and 13 declare the functions below with different parameters.
 struct cudaGraphEdgeData;
 inline cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, const cudaGraphEdgeData*, size_t count) { return cudaGraphAddDependencies(graph, from, to, count); }
 inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* runnable, cudaGraph_t graph, unsigned long long flags = 0) { return cudaGraphInstantiateWithFlags(runnable, graph, flags); }
