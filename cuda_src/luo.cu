@@ -1,11 +1,11 @@
 // luo: search with a hierarchy of queues and three layers of kernels (Luo, Wong and Hwu 2010, sections 3.2 and 3.3).
 //
-// Queues: each block has W_FRONTIERS queues in shared memory, which the paper calls W-frontiers. A thread
-// appends all vertices that it discovers to one of these queues, which depends on the thread's index. The
-// W-frontiers of a block, one after another, form its B-frontier. The offset of a W-frontier in the
-// B-frontier is the sum of the sizes of the W-frontiers before it, so the B-frontier needs no copy. The
-// B-frontiers of all blocks form the G-frontier in global memory. A block reserves room in the G-frontier
-// with one atomic, and its threads copy the B-frontier there with coalesced stores.
+// Queues: each block has W_FRONTIERS queues in shared memory, which the paper calls W-frontiers. A
+// thread appends all vertices that it discovers to one of these queues, chosen by the thread's index.
+// The W-frontiers of a block, one after another, form its B-frontier. The offset of a W-frontier in
+// the B-frontier is the sum of the sizes of the W-frontiers before it, so the B-frontier needs no
+// copy. The B-frontiers of all blocks form the G-frontier in global memory. A block reserves room in
+// the G-frontier with one atomic, and its threads copy the B-frontier there with coalesced stores.
 //
 // Layers: luo_block runs levels in one block and keeps the frontier in shared memory, while it fits.
 // luo_resident runs levels in blocks that are all resident and meet at a barrier. luo_level runs one level.

@@ -80,9 +80,9 @@ struct Tile {
             }
     }
 
-    // Replaces each of the thread's elements in its row number y by the length of the path through vertex k, if
-    // that path is shorter. `to_k` is the distance from the vertex of this row to k. `from_k` holds the distances
-    // from k to the vertices of the thread's columns.
+    // Replaces each element in the thread's row number y by the length of the path through
+    // vertex k, if that path is shorter. `to_k` is the distance from the vertex of this row
+    // to k. `from_k` holds the distances from k to the vertices of the thread's columns.
     __device__ __forceinline__ void relax_row(int y, int to_k, const int (&from_k)[ELEMENTS_X], int k) {
 #pragma unroll
         for (int x = 0; x < ELEMENTS_X; ++x) {

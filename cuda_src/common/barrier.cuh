@@ -40,8 +40,8 @@ __device__ __forceinline__ unsigned long long load_acquire(const unsigned long l
     return value;
 }
 
-// Returns the phase of the barrier, which is its top bit. The phase changes when the last block arrives, so a
-// block must read the phase before the block arrives.
+// Returns the phase of the barrier: the top bit of its word. The phase changes when
+// the last block arrives, so a block must read the phase before the block arrives.
 __device__ __forceinline__ unsigned barrier_phase(const grid_barrier *barrier) {
     return load_acquire(&barrier->arrived) & BARRIER_PHASE;
 }

@@ -50,10 +50,10 @@ struct block_search : block_slots {
         return seen & block_state::ANY;
     }
 
-    // Updates word `w` of the block's bitmaps, which has the bits of 32 parts. `active` has the bits of the
-    // active parts, and `soon` has the bits of the parts that may become active soon. A part that is no
-    // longer active runs for one more step, so that its block stores the state of the part's vertices in both
-    // copies of `at_level`. Returns flags for block_state::seen.
+    // Updates word `w` of the block's bitmaps. A word has the bits of 32 parts. `active` has the
+    // bits of the active parts, and `soon` has the bits of the parts that may become active soon.
+    // A part that is no longer active runs for one more step, so that its block stores the state
+    // of the part's vertices in both copies of `at_level`. Returns flags for block_state::seen.
     __device__ __forceinline__ int classify(unsigned w, unsigned active, unsigned soon) const {
         const unsigned running = active | in.active[w], ended = in.running[w] & ~running;
         const unsigned held = in.held[w] & ~ended, known = in.known[w], fresh = running & ~held;

@@ -82,9 +82,9 @@ struct ghost_table {
         }
     }
 
-    // Numbers all ghosts in order of their places, so that ghosts that belong to one part are read together.
-    // Marks every ghost whose old number is `near` or larger with the flag FAR, because the part needs no
-    // arcs to this ghost. All threads of a block must call the function.
+    // Numbers all ghosts in order of their places, so that ghosts that belong to one part are read
+    // together. Sets the flag FAR of every ghost whose old number is `near` or larger, because the
+    // part needs no arcs to this ghost. All threads of a block must call the function.
     __device__ void sort(unsigned near) {
         unsigned all = 2;
         while (all < found) all *= 2;
@@ -193,9 +193,9 @@ extern "C" __global__ void __launch_bounds__(1024)
     }
 }
 
-// Registers part p as a reader of the vertex at `place`, which is a ghost of p. When the part that owns the vertex
-// finds the vertex, its block makes all readers of the vertex active. If the list of readers has no room for p, its
-// last entry becomes ALL_PARTS.
+// The vertex at `place` is a ghost of part p. Registers p as a reader of this vertex. When
+// the part that owns the vertex finds the vertex, its block makes all readers of the vertex
+// active. If the list of readers has no room for p, its last entry becomes ALL_PARTS.
 __device__ __forceinline__ void add_reader(int *readers, unsigned *read_by, const int *part_at, unsigned place, int p) {
     int *known = readers + (size_t)part_at[place / PLACES] * READERS;
     int reader = 1;

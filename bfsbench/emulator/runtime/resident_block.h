@@ -191,7 +191,7 @@ struct ResidentBlock : Block {
     // false.
     void arrive(Fiber& fiber);
     bool is_at_other_barrier(const Fiber& fiber) const;
-    // Lets `lanes` of a warp, which have waited in a warp function, run again.
+    // Lets the lanes `lanes` of a warp run again. They have waited in a warp function.
     void release_lanes(unsigned warp, unsigned lanes);
 
     // Computes the results of __activemask() for the lanes of a warp that wait in this function. A lane's
