@@ -2,13 +2,14 @@
 and call it, and which work the measured times include."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 
 from bfsbench.programs.declared import NAME_PATTERN
+from bfsbench.programs.variant import Knob, KnobValue
 from bfsbench.support.errors import InputError
 from bfsbench.support.paths import cache_dir
 from bfsbench.support.toml_files import TomlTable, converted, read_toml
@@ -24,8 +25,10 @@ Covered = Literal["initialisation", "transfers", "conversion"]
 Name = Annotated[str, msgspec.Meta(pattern=NAME_PATTERN)]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 
-_PLACEHOLDER = re.compile(r"\{([a-z.]+)\}")
-_COMMAND_PLACES = frozenset({"here", "built", "graph", "answer", "source", *(f"graph.{e}" for e in EXPORTS)})
+_PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z.]+|[A-Z][A-Z0-9_]*)\}")
+"""A name in braces. It is not a variable of a shell, such as ``${HOME}``."""
+_PLACES = frozenset({"here", "built"})
+_COMMAND_PLACES = frozenset({*_PLACES, "graph", "answer", "source", *(f"graph.{e}" for e in EXPORTS)})
 
 
 class Change(TomlTable, frozen=True, kw_only=True):
@@ -73,6 +76,8 @@ class Call(TomlTable, frozen=True, kw_only=True):
     package, the module follows in parentheses."""
     arrays: Literal["numpy", "cupy"] = "numpy"
     """The package whose arrays the Python function takes."""
+    environment: Mapping[Text, str] = {}
+    """Values of environment variables of the program, by name."""
     device: Literal["cpu", "gpu"] = "cpu"
     answer: Literal["levels", "parents"] = "levels"
     unreached: int = -1
@@ -97,6 +102,22 @@ class Clock(TomlTable, frozen=True, kw_only=True):
     covers: tuple[Covered, ...] = ()
 
 
+class Parameter(TomlTable, frozen=True, kw_only=True):
+    """A parameter of the program, which a sweep can vary. It is an element of the array ``knobs`` of the TOML
+    file. The fields are those of Knob."""
+
+    name: Text
+    meaning: Text
+    default: KnobValue
+    choices: tuple[KnobValue, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+
+    def knob(self) -> Knob:
+        """Returns the parameter as a knob of a variant."""
+        return Knob(**msgspec.structs.asdict(self))
+
+
 class Entry(TomlTable, frozen=True, kw_only=True):
     """The declaration of an entry (a program of other authors): the contents of its TOML file."""
 
@@ -110,6 +131,7 @@ class Entry(TomlTable, frozen=True, kw_only=True):
     call: Call
     clock: Clock
     build: Build | None = None
+    knobs: tuple[Parameter, ...] = ()
     where: str = ""
     """Path of the TOML file. bfsbench sets it after reading the file."""
 
@@ -146,6 +168,14 @@ class Entry(TomlTable, frozen=True, kw_only=True):
         values = {"here": str(self.file.parent), "built": str(self.folder / "bin"), **more}
         return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
+    def call_with(self, values: Mapping[str, KnobValue]) -> Call:
+        """Returns the table ``call`` with values of knobs in place of their names in ``command`` and
+        ``environment``. In ``environment``, {here} and {built} are replaced, too."""
+        texts = {name: str(value) for name, value in values.items()}
+        environment = {name: self.filled(text, **texts) for name, text in self.call.environment.items()}
+        command = tuple(self.filled(word, **texts) for word in self.call.command)
+        return msgspec.structs.replace(self.call, command=command, environment=environment)
+
     @property
     def covers(self) -> str:
         """The value of the result column ``covers``, such as
@@ -180,8 +210,18 @@ def _mistakes(entry: Entry) -> Iterator[str]:
         yield "call: library and function go together"
     if call.python and not re.fullmatch(r"[\w.]+:\w+", call.python):
         yield f"call: python is 'module:function', not '{call.python}'"
-    for place in {place for word in call.command for place in _PLACEHOLDER.findall(word)} - _COMMAND_PLACES:
-        yield f"call: command has no place {{{place}}}: there are {', '.join(sorted(_COMMAND_PLACES))}"
+    knobs, unused = [knob.name for knob in entry.knobs], {knob.name for knob in entry.knobs}
+    for key, words, places in (
+        ("command", call.command, _COMMAND_PLACES),
+        ("environment", call.environment.values(), _PLACES),
+    ):
+        used = {place for word in words for place in _PLACEHOLDER.findall(word)}
+        unused -= used
+        for place in sorted(used - places - {*knobs}):
+            known = ", ".join([*sorted(places), *knobs])
+            yield f"call: {key} has no place {{{place}}}: there are {known}"
+    for name in sorted(unused):
+        yield f"knobs: {name} is not used: write {{{name}}} in call.command or call.environment"
     if call.time and not _has_one_group(call.time):
         yield f"call: time is not a regular expression with one group: '{call.time}'"
     if (call.time or call.unit != "ms") and not call.command:

@@ -21,7 +21,7 @@ import statistics
 import subprocess
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -44,6 +44,7 @@ from bfsbench.support.paths import PACKAGE
 if TYPE_CHECKING:
     from bfsbench.entries.folder import Answer, GraphFolder
     from bfsbench.graphs.graph import Graph
+    from bfsbench.programs import KnobValue
 
 
 READY = "ready"
@@ -140,7 +141,8 @@ class Process:
         self._awaited, self._ignored = READY, ""
         """The line that the process should print next, and the last line that it has printed instead. Both
         texts may be empty."""
-        path = filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH")))
+        environment = {**os.environ, **call.environment}
+        path = filter(None, (str(PACKAGE.parent), environment.get("PYTHONPATH")))
         try:
             self._process = subprocess.Popen(
                 words,
@@ -148,7 +150,7 @@ class Process:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=os.environ | {MARK: self._mark, "PYTHONPATH": os.pathsep.join(path)},
+                env=environment | {MARK: self._mark, "PYTHONPATH": os.pathsep.join(path)},
                 process_group=0,  # a group, so that bfsbench can stop all of its processes at once
             )
         except OSError as error:
@@ -392,6 +394,8 @@ class Running:
 
     folder: GraphFolder
     answer: Answer
+    knobs: Mapping[str, KnobValue]
+    """Values of the knobs with which the process is started."""
     process: Process | None = None
     preparation_ms: float = 0.0
     held_bytes: int | None = None
@@ -431,18 +435,23 @@ _KEPT: dict[int, tuple[GraphFolder, dict[str, Running]]] = {}
 """For the id of each graph in use: the folder with the graph, and the state of each entry by name."""
 
 
-def running(graph: Graph, entry: Entry) -> Running:
+def running(graph: Graph, entry: Entry, knobs: Mapping[str, KnobValue]) -> Running:
     """Returns the state of an entry on a graph. The first call does not start the process yet. The process
-    ends when the graph object is deleted."""
+    ends when the graph object is deleted, or when this function is called with other values of knobs."""
     from bfsbench.entries.folder import GraphFolder
 
     if id(graph) not in _KEPT:
         _KEPT[id(graph)] = GraphFolder(graph), {}
         weakref.finalize(graph, _end, id(graph))
     folder, programs = _KEPT[id(graph)]
-    if entry.name not in programs:
-        programs[entry.name] = Running(folder, folder.new_answer(entry.name))
-    return programs[entry.name]
+    found = programs.get(entry.name)
+    if found is None:
+        found = Running(folder, folder.new_answer(entry.name), knobs)
+    elif found.knobs != knobs:
+        found.close()
+        found = Running(folder, found.answer, knobs)
+    programs[entry.name] = found
+    return found
 
 
 def _end(graph_id: int) -> None:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, ClassVar
 from bfsbench.entries import build, packages
 from bfsbench.entries.declaration import Entry
 from bfsbench.entries.process import Process, Reply, device_memory_used, forget, round_trip_ms, running
-from bfsbench.programs import Clock, ForeignProgram, OwnClock
+from bfsbench.programs import Clock, ForeignProgram, KnobValue, OwnClock
 from bfsbench.programs.families import DEFAULT, families_here
 from bfsbench.support.errors import DeviceError, LaunchError, WrongResultError, plural
 from bfsbench.support.machine import usable_cores
@@ -110,8 +110,9 @@ class EntryVariant(ForeignProgram):
     work = "the program's own"
     synchronisation = "the program's own"
 
-    def __init__(self, graph: Graph, knobs: Mapping[str, object]) -> None:
-        super().__init__(graph, {})
+    def __init__(self, graph: Graph, knobs: Mapping[str, KnobValue]) -> None:
+        super().__init__(graph, self.knob_values(knobs))
+        self._call = self.entry.call_with(self.knob)
         self.took_ms = 0.0
         """The time in ms that result rows record for the last search."""
         self.reply = Reply(None, 0.0)
@@ -148,12 +149,13 @@ class EntryVariant(ForeignProgram):
 
     def prepare(self) -> None:
         """Start the program and let it prepare the graph. Both are skipped if the program of an earlier
-        variant of this entry still runs on this graph, because this program has prepared it. Raises
+        variant of this entry still runs on this graph with these values of knobs, because this program has
+        prepared it. Raises
         LaunchError if something is missing or the program cannot be started, and EntryCrashError if it
         fails."""
         if reason := self.missing():
             raise LaunchError(reason)
-        self._running = running(self.graph, self.entry)
+        self._running = running(self.graph, self.entry, self.knob)
         self._beyond_ms: list[float] = []
         """By how many ms the host's time exceeds the allowed time, for each search since this call."""
         self._repeated: list[tuple[float, int]] = []
@@ -194,14 +196,14 @@ class EntryVariant(ForeignProgram):
 
     def _start(self, source: str = "") -> Process:
         entry, folder, answer = self.entry, self._running.folder, self._running.answer.path
-        if entry.call.command:
+        if self._call.command:
             exports = {f"graph.{name}": str(folder.export(name)) for name in entry.exports}
             places = {"graph": str(folder.path), "answer": str(answer), "source": source, **exports}
-            words = [entry.filled(word, **places) for word in entry.call.command]
+            words = [entry.filled(word, **places) for word in self._call.command]
         else:
             words = [sys.executable, "-m", "bfsbench.entries.host", str(entry.file)]
             words += [str(folder.path), str(answer)]
-        return Process(words, answer.parent, entry.call)
+        return Process(words, answer.parent, self._call)
 
     def poison(self) -> None:
         """Overwrite the last answer, so that it cannot pass as the next answer. Raises WrongResultError if
@@ -500,6 +502,7 @@ def variant_of(entry: Entry) -> type[EntryVariant]:
         "summary": entry.summary,
         "origin": (entry.paper or entry.authors,),
         "host": entry.call.device == "cpu",
+        "knobs": tuple(parameter.knob() for parameter in entry.knobs),
         "__module__": __name__,
         "__doc__": f"{entry.summary}, by {entry.authors} ({entry.licence}; {entry.source}).",
     }

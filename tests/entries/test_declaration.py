@@ -17,6 +17,7 @@ from tests.entries.toy_entries import HEAD, entry_in, timed, write_entry
 from tests.report.result_rows import frame, row
 
 GOOD = HEAD.format(name="mine") + '[call]\npython = "a:b"\n[clock]\nheld_by = "ours"\n'
+KNOB = '[[knobs]]\nname = "K"\nmeaning = "m"\ndefault = 1\nchoices = [1, 2]'
 LONGEST = 30
 
 
@@ -48,6 +49,14 @@ def written(folder: Path, text: str) -> Path:
         ('"ours"', '"mine"', "`clock.held_by`: choose from events, theirs, ours"),
         ("[clock]", '[build]\nrepository = "r"\nmakes = ["m"]\n[clock]', "repository and commit go together"),
         ("[clock]", "[clock", "mine.toml"),
+        ("[call]", f"{KNOB}\n[call]", "K is not used: write {K} in call.command or call.environment"),
+        (
+            "[clock]",
+            '[call.environment]\nA = "{k}"\n[clock]',
+            "environment has no place {k}: there are built,",
+        ),
+        ("[clock]", "[call.environment]\nA = 8\n[clock]", "Expected `str`, got `int` - at `call.environment"),
+        ("[call]", f"{KNOB}\nchoises = [1]\n[call]", "unknown field `choises` - at `knobs[0]`"),
     ],
 )
 def test_a_mistake_is_one_line_that_names_file_and_key(

@@ -245,6 +245,48 @@ def test_a_check_that_is_stopped_says_where_it_was(swept: Path, own: Path) -> No
     assert marked_processes() <= before
 
 
+WIDTHS = """[[knobs]]
+name = "WIDTH"
+meaning = "the width"
+default = 1
+minimum = 1
+maximum = 8
+[call.environment]
+SEEN = "{WIDTH} {here}"
+"""
+
+
+def test_a_command_is_given_its_knobs(tmp_path: Path) -> None:
+    says = "import os, sys; print('error', sys.argv[1], os.environ['SEEN'])"
+    file = write_entry(
+        tmp_path, "wide", f"command = {json.dumps([sys.executable, '-c', says, 'width={WIDTH}'])}"
+    )
+    file.write_text(file.read_text() + WIDTHS)
+    words = ("--dataset", LINE, "--variant", "wide", "--width", "1:4:x2", "--out", "r.csv")
+    bfsbench("run", *words, own=tmp_path, check=1)
+    told = [(row["knobs"], row["reason"]) for row in rows_of(tmp_path / "r.csv")["wide"]]
+    assert told == [(f"WIDTH={width}", f"width={width} {width} {tmp_path}") for width in (1, 2, 4)]
+    refused = bfsbench("run", *words[:4], "--width", "9", "--out", "s.csv", own=tmp_path, check=2)
+    assert "knob WIDTH: 9 is out of range (1 .. 8)" in refused
+
+
+@pytest.mark.parametrize("order", ["sequential", "interleaved"])
+def test_each_value_of_a_knob_has_its_own_process(tmp_path: Path, order: str) -> None:
+    """The module reads the variable when it is imported."""
+    (tmp_path / "widths.py").write_text(
+        "import os, numpy\n"
+        "WIDTH = int(os.environ['SEEN'].split()[0])\n"
+        "def prepare(graph):\n"
+        "    return lambda source, answer: numpy.abs(numpy.arange(graph.num_vertices) - source) // WIDTH\n"
+    )
+    file = write_entry(tmp_path, "wide", 'python = "widths:prepare"')
+    file.write_text(file.read_text() + WIDTHS)
+    words = ("--dataset", LINE, "--variant", "wide", "--width", "1,2", "--order", order, "--repeats", "2")
+    bfsbench("run", *words, "--out", "r.csv", own=tmp_path, check=1)
+    told = {row["knobs"]: row["status"] for row in rows_of(tmp_path / "r.csv")["wide"]}
+    assert told == {"WIDTH=1": "ok", "WIDTH=2": "wrong"}
+
+
 def test_a_cache_that_cannot_be_written_is_one_line(
     own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
