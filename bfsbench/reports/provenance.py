@@ -9,14 +9,14 @@ used, what a time includes, and how long the preparation took.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bfsbench.backends import GPU_BACKENDS
 from bfsbench.reports.rows import DAY, GRAPH, Results, compact, of_latest_code
 from bfsbench.reports.table import Cell, Table, header
-from bfsbench.support.errors import InputError, printable
+from bfsbench.support.errors import InputError, plural, printable
 from bfsbench.variants import find_family
 
 if TYPE_CHECKING:
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 
 _LICENCE = re.compile(r" \(([^()]+)\)$")
 """Matches the licence at the end of the column ``program``."""
+_REFUSED_TIMES = (
+    *("it keeps answers", "its clock contradicts", "it says a search took"),
+    "it wrote its answer after it had replied",
+)
+"""Beginnings of the column ``reason`` if the time of an entry cannot be true
+(:mod:`bfsbench.entries.variant`)."""
 _CLOCKS = {
     "events": "device events",
     "theirs": "the program's own clock",
@@ -38,7 +44,7 @@ def with_footnotes(tables: Iterable[Table], rows: pd.DataFrame) -> list[Table]:
     footnotes = _footnotes(rows)
     noted = []
     for table in tables:
-        shown = (note for variant, note in footnotes.items() if _names(table, variant))
+        shown = (note for variant, notes in footnotes.items() if _names(table, variant) for note in notes)
         noted.append(replace(table, notes=(*table.notes, *shown)))
     return noted
 
@@ -48,18 +54,36 @@ def _names(table: Table, text: str) -> bool:
 
 
 def footnotes_of(rows: pd.DataFrame) -> list[str]:
-    """Returns one note for each entry (a program of other authors) that has a time in ``rows``. The note says
-    what the time covers. Numbers in ``rows`` may be text."""
-    return [*_footnotes(rows).values()]
+    """Returns notes about each entry (a program of other authors) that has a time in ``rows``. A note says
+    what the time covers. If bfsbench refused times of the entry, a warning precedes the note.
+    Numbers in ``rows`` may be text."""
+    return [note for notes in _footnotes(rows).values() for note in notes]
 
 
-def _footnotes(rows: pd.DataFrame) -> dict[str, str]:
-    """Returns a dictionary that maps the name of each entry (a program of other authors) to its note. Only
-    entries with a time in ``rows`` have a note."""
+def _footnotes(rows: pd.DataFrame) -> dict[str, list[str]]:
+    """Returns a dictionary that maps the name of each entry (a program of other authors) to its notes. Only
+    entries with a time in ``rows`` have notes."""
     if "program" not in rows:
         return {}
     entries = rows[(rows["program"].fillna("") != "") & (rows["status"] == "ok")]
-    return {str(variant): _footnote(str(variant), some) for variant, some in entries.groupby("variant")}
+    return {
+        str(variant): [*_doubts(rows[rows["variant"] == variant]), _footnote(str(variant), some)]
+        for variant, some in entries.groupby("variant")
+    }
+
+
+def _doubts(rows: pd.DataFrame) -> Iterator[str]:
+    """Yields a warning if bfsbench refused times in some of the rows. All rows belong to one entry, which may
+    report wrong times on other graphs, too. Wrong answers cause no warning, because bfsbench checks every
+    answer."""
+    wrong = rows[rows["status"] == "wrong"]
+    refused = wrong[wrong["reason"].str.startswith(_REFUSED_TIMES)]
+    if len(refused):
+        first, graphs = refused.iloc[0], plural(rows["graph"].nunique(), "graph")
+        yield (
+            f"Warning: the times of {first['variant']} are doubtful. bfsbench refused its times on "
+            f"{refused['graph'].nunique()} of {graphs}, such as {first['graph']}: {first['reason']}."
+        )
 
 
 def _footnote(variant: str, rows: pd.DataFrame) -> str:

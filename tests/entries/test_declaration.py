@@ -14,7 +14,7 @@ from bfsbench.reports import tables
 from bfsbench.reports.provenance import footnotes_of
 from bfsbench.support.errors import InputError
 from tests.entries.toy_entries import HEAD, entry_in, timed, write_entry
-from tests.report.result_rows import frame, row
+from tests.report.result_rows import failed_row, frame, row
 
 GOOD = HEAD.format(name="mine") + '[call]\npython = "a:b"\n[clock]\nheld_by = "ours"\n'
 KNOB = '[[knobs]]\nname = "K"\nmeaning = "m"\ndefault = 1\nchoices = [1, 2]'
@@ -139,6 +139,16 @@ def test_notes_on_entries_stand_below_tables_that_name_them(tmp_path: Path) -> N
     )
     notes = {table.name: table.notes for table in tables(made)}
     assert note in notes["best"] and note not in notes["provenance"]
+    keeps = failed_row("wrong", "it keeps answers: a search took 1 ms", variant="mine", graph="path:directed")
+    slips = failed_row("wrong", "1 of 40 levels differ", variant="mine", graph="path:directed")
+    assert footnotes_of(frame(tmp_path, [*mine, slips])) == [note]
+    warned = frame(tmp_path, [*mine, keeps])
+    doubt = (
+        "Warning: the times of mine are doubtful. bfsbench refused its times on 1 of 2 graphs, such as "
+        "path:directed: it keeps answers: a search took 1 ms."
+    )
+    assert footnotes_of(warned) == [doubt, note]
+    assert doubt in {table.name: table.notes for table in tables(warned)}["best"]
 
 
 GRAPH = "uniform(n=300,m=700,directed=1)"
