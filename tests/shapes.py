@@ -1,7 +1,6 @@
 """Provides the small graphs on which every search is tested, and the sources of the searches."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -39,8 +38,7 @@ def edge_list(
 
 def with_wide_offsets(graph: Graph) -> Graph:
     """Returns the graph with 64-bit offsets, which graphs of more than 2**31 - 1 arcs have."""
-    rows, columns = (offsets.astype(np.int64) for offsets in (graph.row_offsets, graph.column_offsets))
-    return replace(graph, row_offsets=rows, column_offsets=columns)
+    return graph.with_wide_offsets()
 
 
 def random_digraph(num_vertices: int, seed: int = 1, degree: int = 4) -> EdgeList:

@@ -533,6 +533,7 @@ SHAPES = (
     "kronecker(scale=8,edge_factor=8)",
     "uniform(n=500,m=500,directed=1)",
     "uniform(n=1025,m=8200)",
+    "uniform(n=1025,m=8200,directed=1):offsets=int64",
 )
 """The generators of the graphs to search.
 
@@ -543,6 +544,7 @@ SHAPES = (
 5. a graph with hubs
 6. a graph with isolated vertices, loops and duplicate arcs
 7. a dense graph
+8. a directed graph with 64-bit offsets
 """
 REPEATS = 3
 FAILURES_SHOWN = 5

@@ -430,6 +430,14 @@ class Graph:
         copied: dict[str, Any] = {name: copies[id(array)] for name, array in self.searched.items()}
         return replace(self, **copied)
 
+    def with_wide_offsets(self) -> Graph:
+        """Returns the graph with 64-bit offsets, which graphs of more than 2^31 - 1 arcs have."""
+        rows = self.row_offsets.astype(np.int64)
+        shared = self.column_offsets is self.row_offsets
+        columns = rows if shared else self.column_offsets.astype(np.int64)
+        rows.flags.writeable = columns.flags.writeable = False
+        return replace(self, row_offsets=rows, column_offsets=columns)
+
     @property
     def searched(self) -> dict[str, npt.NDArray[Any]]:
         """Returns the arrays that searches use (CSR, CSC and COO), as a dictionary with the arrays' names as

@@ -81,8 +81,8 @@ class GraphName:
 
     @property
     def name(self) -> str:
-        """Returns the graph's name without its direction, but with the suffixes ``:shrink=...`` and
-        ``:stands_for=...`` if it has them (see marks.py). For a graph given in memory, returns the name that
+        """Returns the graph's name without its direction, but with its marks, such as
+        ``:shrink=...`` (see marks.py). For a graph given in memory, returns the name that
         the user gave the graph."""
         given = given_name(self._located)
         return (self.plain if given == self._located else given) + self.marks.suffix
@@ -101,8 +101,7 @@ class GraphName:
     @property
     def stored_name(self) -> str:
         """Returns the graph's name in the cache. It contains the file's folder and the mark ``shrink``, but
-        neither the direction nor the mark ``stands_for``, which says that the graph replaces another graph.
-        """
+        neither the direction nor other marks, which do not change what the cache stores."""
         return self._located + Marks(self.marks.shrink).suffix
 
     @property
@@ -142,8 +141,8 @@ def load(text: str | os.PathLike[str], progress: Progress | None = None, *, chec
     ``text`` is a name or alias of the catalogue, the path of a graph file as text or as a path object, or the
     specification of a generated graph, such as ``kronecker(scale=12,edge_factor=16,seed=1)``. Options may
     follow in any order, such as ``:duplicates=drop``, ``:directed`` or ``:symmetrised``. ``:shrink=0.1`` asks
-    for a connected part, or a generated graph, with a tenth of the vertices. ``:stands_for=NAME`` marks the
-    graph as a replacement of the graph NAME.
+    for a connected part, or a generated graph, with a tenth of the vertices. ``:offsets=int64`` asks for
+    64-bit offsets. ``:stands_for=NAME`` marks the graph as a replacement of the graph NAME.
 
     ``progress`` is called with the bytes read so far and in all while a file is converted. A graph in the
     cache is checked for damage, unless ``check`` is false because the parent process has done so. Raises
@@ -272,6 +271,8 @@ def _prepared(request: GraphName, found: Held | None, progress: Progress | None,
             *(request.stored_name, recipe, lambda: _edges(request, found, recipe, progress), checksum),
             expect=_published_counts(request, found, recipe),
         )
+    if request.marks.offsets:
+        graph = graph.with_wide_offsets()
     return replace(graph, name=request.name, locator=request.locator)
 
 
@@ -325,8 +326,8 @@ def _identity(request: GraphName, found: Held | None) -> tuple[Recipe, str]:
 
 
 def _split(text: str) -> tuple[str, Overrides, Marks, Direction | None]:
-    """Split the text that names a graph. Returns the name, the options, the marks (``shrink`` and
-    ``stands_for``), and the direction or None.
+    """Split the text that names a graph. Returns the name, the options, the marks, and the
+    direction or None.
 
     Options, marks and direction may be in any order. Raises UsageError for an option that is unknown, has a
     wrong value, or is given twice.

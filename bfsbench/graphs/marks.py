@@ -1,5 +1,8 @@
-"""Parses the marks in a graph's name. The mark ``shrink`` is the share of vertices that a shrunk graph keeps.
-The mark ``stands_for`` is the name of a missing graph that this graph replaces.
+"""Parses the marks in a graph's name.
+
+- The mark ``shrink`` is the share of vertices that a shrunk graph keeps.
+- The mark ``offsets=int64`` asks for 64-bit offsets.
+- The mark ``stands_for`` is the name of a missing graph that this graph replaces.
 
 Marks are part of the name, so that every result row, table and picture shows them:
 ``soc-Slashdot0902:shrink=0.1:stands_for=soc-Slashdot0811:directed``.
@@ -11,7 +14,7 @@ from dataclasses import dataclass
 
 from bfsbench.support.errors import UsageError
 
-MARKS = ("shrink", "stands_for")
+MARKS = ("shrink", "offsets", "stands_for")
 _MARK = re.compile(rf":({'|'.join(MARKS)})=([\w.+-]*)$", re.ASCII)
 
 
@@ -27,19 +30,21 @@ def given_name(locator: str) -> str:
 
 @dataclass(frozen=True)
 class Marks:
-    """The values of the marks ``shrink`` and ``stands_for`` in a graph's name."""
+    """The values of the marks in a graph's name."""
 
     shrink: float = 1.0
     """The approximate share of the vertices that a shrunk graph keeps. It is 1 for a whole graph."""
+    offsets: str = ""
+    """``int64`` if the graph has 64-bit offsets although it has few arcs. Otherwise empty."""
     stands_for: str = ""
     """The name of the missing graph that this graph replaces. Empty if it replaces none."""
 
     @property
     def suffix(self) -> str:
-        """Returns the marks ``shrink`` and ``stands_for`` as text to append to a graph's name. The text is
-        empty if there are no marks."""
+        """Returns the marks as text to append to a graph's name. The text is empty if there are no marks."""
         shrink = f":shrink={self.shrink:g}" if self.shrink < 1 else ""
-        return shrink + (f":stands_for={self.stands_for}" if self.stands_for else "")
+        offsets = f":offsets={self.offsets}" if self.offsets else ""
+        return shrink + offsets + (f":stands_for={self.stands_for}" if self.stands_for else "")
 
 
 UNMARKED = Marks()
@@ -50,7 +55,7 @@ def split_marks(name: str) -> tuple[str, Marks]:
 
     A suffix for the direction of edges, such as ``:directed``, must have been removed from ``name`` before.
 
-    Raises UsageError if ``shrink`` is not above 0 and at most 1, or if ``stands_for`` is empty.
+    Raises UsageError for a mark with a wrong value, as ``marks_of`` does.
     """
     found: dict[str, str] = {}
     while match := _MARK.search(name):
@@ -60,15 +65,18 @@ def split_marks(name: str) -> tuple[str, Marks]:
 
 
 def marks_of(found: Mapping[str, str]) -> Marks:
-    """Convert the texts in ``found``, under the keys ``shrink`` and ``stands_for``, to Marks. A missing key
-    gives the default.
+    """Convert the texts in ``found``, whose keys are names of marks, to Marks. A missing key gives the
+    default.
 
-    Raises UsageError if ``shrink`` is not a number above 0 and at most 1, or if ``stands_for`` is empty.
+    Raises UsageError if ``shrink`` is not a number above 0 and at most 1, if ``offsets`` is not ``int64``, or
+    if ``stands_for`` is empty.
     """
+    if found.get("offsets", "int64") != "int64":
+        raise UsageError(f"option offsets: '{found['offsets']}' is not int64")
     stands_for = found.get("stands_for", "")
     if "stands_for" in found and not stands_for:
         raise UsageError("option stands_for: the name of a graph is missing")
-    return Marks(_share(found.get("shrink", "1")), stands_for)
+    return Marks(_share(found.get("shrink", "1")), found.get("offsets", ""), stands_for)
 
 
 def _share(text: str) -> float:

@@ -139,7 +139,9 @@ def test_an_entry_stands_in_lists_and_on_its_own_page(own: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_check_says_what_is_wrong_in_one_line_each(own: Path, swept: Path) -> None:
-    assert "19 of 19 searches are right" in bfsbench("entry", "check", str(own / "my_command"), own=own)
+    said = bfsbench("entry", "check", str(own / "my_command"), own=own).splitlines()
+    assert said[0] == "my_command: 22 of 22 searches are right: nothing is wrong"
+    assert said[1] == "not tried: more than 2^31 - 1 arcs, but a small graph had 64-bit offsets"
     said = bfsbench("entry", "check", "toy_library_fails", own=own, folder=swept.parent, check=1).splitlines()
     assert said[0] == "crash: RuntimeError: fails returned 7"
     assert said[1] == "toy_library_fails: 0 of 5 searches are right: see above"
@@ -243,6 +245,16 @@ def test_a_check_that_is_stopped_says_where_it_was(swept: Path, own: Path) -> No
     assert said == "toy_command_hangs: 0 of 0 searches are right: stopped on path(n=1)\n"
     assert (check.returncode, errors) == (130, "bfsbench: interrupted\n")
     assert marked_processes() <= before
+
+
+@pytest.mark.exhaustive
+def test_a_check_finds_offsets_that_are_read_as_32_bits(tmp_path: Path) -> None:
+    bfsbench("entry", "new", "narrow", "--kind", "python", own=tmp_path)
+    module = tmp_path / "narrow" / "narrow.py"
+    module.write_text(module.read_text().replace("graph.row_offsets,", "graph.row_offsets.view('int32'),"))
+    said = bfsbench("entry", "check", "narrow", own=tmp_path, check=1).splitlines()
+    faults = [line for line in said if line.startswith(("crash", "wrong"))]
+    assert 0 < len(faults) <= 3 and all(":offsets=int64 from" in line for line in faults)
 
 
 WIDTHS = """[[knobs]]

@@ -118,6 +118,19 @@ def test_a_path_stands_for_its_graph(tmp_path: Path, name: str, content: bytes) 
     assert load(graph.locator).checksum == graph.checksum
 
 
+@pytest.mark.parametrize("name", ["path(n=5)", "uniform(n=9,m=30,directed=1)"])
+def test_a_graph_with_64_bit_offsets(name: str) -> None:
+    narrow, wide = load(name), load(f"{name}:offsets=int64")
+    assert wide.full_name == f"{narrow.name}:offsets=int64:{narrow.direction}"
+    assert (wide.row_offsets.dtype, wide.column_offsets.dtype) == ("int64", "int64")
+    assert (wide.row_offsets is wide.column_offsets) == (narrow.direction == "symmetrised")
+    assert wide.row_offsets.tolist() == narrow.row_offsets.tolist()
+    assert wide.column_offsets.tolist() == narrow.column_offsets.tolist()
+    assert load(wide.locator).row_offsets.dtype == "int64" and wide.checksum == narrow.checksum
+    with pytest.raises(UsageError, match="option offsets: 'int32' is not int64"):
+        load(f"{name}:offsets=int32")
+
+
 def test_the_header_tells_that_a_matrix_is_undirected(tmp_path: Path) -> None:
     path = tmp_path / "g.mtx"
     path.write_bytes(MATRIX.replace(b"general", b"symmetric"))
