@@ -23,6 +23,7 @@ from bfsbench.backends.cupti_trace import load_cupti
 from bfsbench.bench.options import Method
 from bfsbench.bench.plan import Axes, Questions, Setting, Work, plan
 from bfsbench.bench.worker import (
+    ON_CLOCK,
     UNDECIDED,
     DeviceInfo,
     Graphs,
@@ -32,6 +33,7 @@ from bfsbench.bench.worker import (
     run_in_turns,
     source_rule,
 )
+from bfsbench.entries.variant import WRONG_CLOCK
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import GraphName, Progress, load, load_parsed
 from bfsbench.programs import Variant
@@ -548,7 +550,8 @@ SHAPES = (
 """
 REPEATS = 3
 FAILURES_SHOWN = 5
-"""The trial ends after this many failures."""
+"""The trial ends after this many failures. It ends at once after a time-out, because a small graph takes no
+time, and after a failure that depends on no graph."""
 
 
 @dataclass
@@ -560,7 +563,8 @@ class Trial:
     shape: str = ""
     """The generator of the graph that is being searched."""
     failures: list[tuple[str, str]] = field(default_factory=list)
-    """For each failed search: a message that says how it failed, and its graph and source."""
+    """For each failed search: a message that says how it failed, and its graph and source. The graph is empty
+    if the program's clock, and not a search, is at fault."""
 
     def lines(self) -> list[str]:
         """Returns one line per failure, with the graph and the source. If all searches failed with the same
@@ -570,7 +574,7 @@ class Trial:
         without_times = {re.sub(r"[\d.e+-]+ ms", "", message) for message in messages}
         if len(without_times) == 1 and 1 < len(messages) == self.searches:
             return messages[:1]
-        return [f"{message} [{place}]" for message, place in self.failures]
+        return [f"{message} [{place}]" if place else message for message, place in self.failures]
 
     def run(self, variant: type[Variant], limit_s: float, begins: Callable[[str], None]) -> None:
         """Search each graph of SHAPES from its first, middle and last vertex, in the way that a sweep does.
@@ -590,7 +594,8 @@ class Trial:
                     row = next(worker.run_group([point], graph, method)).row
                     self.searches += 1
                     if row["status"] != "ok":
-                        place = f"{row['graph']} from {point.source}"
+                        on_clock = ON_CLOCK in row["reason"] or row["reason"].startswith(WRONG_CLOCK)
+                        place = "" if on_clock else f"{row['graph']} from {point.source}"
                         self.failures.append((f"{row['status']}: {row['reason']}", place))
-                    if len(self.failures) == FAILURES_SHOWN:
-                        return
+                        if on_clock or row["status"] == "timeout" or len(self.failures) == FAILURES_SHOWN:
+                            return

@@ -243,7 +243,10 @@ _Answer = TypeVar("_Answer", messages.Rows, messages.Levels, messages.Traced)
 __all__ = ["START_LIMIT_S", "DeviceInfo", "Failure", "Worker"]
 
 START_LIMIT_S = 120.0
-ON_CLOCK = "bfsbench was comparing the program's clock with the host's clock, on a lattice of its own"
+ON_CLOCK = (
+    "(not on this graph: bfsbench was comparing the program's clock with the host's clock, on a lattice; "
+    "if the program is only slow, raise --timeout)"
+)
 """The end of the reason if a time-out came before the first search of a point."""
 CLOSE_LIMIT_S = 10.0
 """Seconds within which a process must end after it was asked to end, or after it closed its pipe."""
@@ -513,8 +516,8 @@ class Worker:
             return place, answer
         except TimeoutError:
             self.stop()
-            told = (f"not finished within {limit_s:g} s", waiting, ON_CLOCK if on_clock else "")
-            return place, Failure("timeout", ": ".join(filter(None, told)))
+            late = f"not finished within {limit_s:g} s{waiting and f': {waiting}'}"
+            return place, Failure("timeout", f"{late} {ON_CLOCK}" if on_clock else late)
         except DamagedError as error:
             self.stop()
             return place, Failure("crash", str(error))

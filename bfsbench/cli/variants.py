@@ -12,7 +12,7 @@ from bfsbench.cli.options import FOLDER, PATH, POSITIVE, completer, format_optio
 from bfsbench.entries.build import build, record_of
 from bfsbench.entries.declaration import KINDS, Entry
 from bfsbench.entries.find import entries_among, find_entry, new, own_folder
-from bfsbench.entries.variant import EntryVariant
+from bfsbench.entries.variant import WRONG_CLOCK, EntryVariant
 from bfsbench.reports.table import Table
 from bfsbench.support.errors import UsageError
 from bfsbench.tools.listing import LISTS, in_brief, variant_tables
@@ -156,6 +156,10 @@ def check_entry(name: str, timeout: float) -> None:
     if reason := variant.missing():
         raise UsageError(reason)
     result, stopped = Trial(), ""
+    if variant.entry.clock.held_by != "ours":
+        click.echo(
+            "comparing its clock with the host's clock, on a lattice; then the searches begin", err=True
+        )
     try:
         result.run(variant, timeout, lambda shape: click.echo(f"searching {shape}", err=True))
     except KeyboardInterrupt:
@@ -174,16 +178,30 @@ def check_entry(name: str, timeout: float) -> None:
     click.echo(f"not tried: more than 2^31 - 1 arcs, but a small graph had 64-bit offsets{knobs}")
 
 
-def _hints(entry: Entry, lines: list[str]) -> Iterator[str]:
-    from bfsbench.bench.worker import ON_CLOCK
+_HINTS = (
+    ("bytes, not", "an answer has one int32 for each vertex"),
+    (
+        "instead of -1",
+        "if unreached vertices have a level other than -1, declare it as 'unreached' in 'call'",
+    ),
+)
+"""Parts of messages about failures, and the advice to print below."""
+_HINTS_FOR_COMMANDS = (
+    (WRONG_CLOCK, "times are in ms, unless 'unit' in 'call' names another unit"),
+    ("it says a search took", "the first number that stands alone on a line counts as the time"),
+    (
+        "not a number alone",
+        "to take the time out of longer lines, declare a regular expression as 'time' in 'call'",
+    ),
+    ("timeout: ", "a command prints 'ready', then a time for each source, and flushes after each line"),
+)
 
-    late = [line for line in lines if line.startswith("timeout:")]
-    if any(ON_CLOCK in line for line in late):
-        slow = "hint: if the program is only slow, raise --timeout"
-        yield f"{slow}; docs/entries.md in the repository explains this comparison"
-    if late and entry.call.command:
-        yield "hint: a command prints 'ready', then a time for each source, and flushes after each line"
-    if late and entry.call.arrays == "cupy":
+
+def _hints(entry: Entry, lines: list[str]) -> Iterator[str]:
+    """Yield advice about the failures of an entry that ``lines`` describe."""
+    hints = _HINTS + (_HINTS_FOR_COMMANDS if entry.call.command else ())
+    yield from (f"hint: {hint}" for part, hint in hints if any(part in line for line in lines))
+    if entry.call.arrays == "cupy" and any(line.startswith("timeout:") for line in lines):
         yield "hint: CuPy compiles each kernel once and stores it: check again, or raise --timeout"
 
 

@@ -141,6 +141,8 @@ class Process:
         self._awaited, self._ignored = READY, ""
         """The line that the process should print next, and the last line that it has printed instead. Both
         texts may be empty."""
+        self._has_replied = False
+        """Whether the process has replied to a source, so that it flushes its output."""
         environment = {**os.environ, **call.environment}
         path = filter(None, (str(PACKAGE.parent), environment.get("PYTHONPATH")))
         try:
@@ -194,6 +196,7 @@ class Process:
             wall_ms = (time.perf_counter() - started) * 1e3
             said = self._time_in(line)
             if said is not None or line == "done":
+                self._has_replied = True
                 self.pause()  # pause the program at once, because later writes would not be timed
                 return self._reply(said, started, wall_ms)
             self._refuse(line)
@@ -307,10 +310,12 @@ class Process:
             return ""
         if not self._is_command:
             return f"it was {'preparing the graph' if self._awaited == READY else 'searching'}"
-        wanted = f"'{READY}'" if self._awaited == READY else self._awaited
+        wanted = self._wanted
         if rest := self._rest.decode(errors="replace").strip():
             start = printable(rest[:_LONGEST_QUOTE])
             return f"it printed '{start}' without the end of the line; {wanted} was awaited"
+        if not self._ignored and self._has_replied:
+            return f"it printed nothing, but {wanted} was awaited"
         if not self._ignored:
             return f"it printed nothing, but {wanted} was awaited: does it flush its output?"
         line = printable(self._ignored[:_LONGEST_QUOTE])
@@ -319,6 +324,10 @@ class Process:
         if self._time.pattern == _TIME:
             return f"it printed '{line}' after the source, which is not a number alone on a line"
         return f"it printed '{line}' after the source, in which '{self._time.pattern}' finds no number"
+
+    @property
+    def _wanted(self) -> str:
+        return f"'{READY}'" if self._awaited == READY else self._awaited
 
     def _time_in(self, line: str) -> str | None:
         """Returns the number in a line that contains the printed time. Returns None for any other line."""
@@ -359,6 +368,8 @@ class Process:
         if code is None:
             return EntryCrashError("it closed its output and went on running")
         how = f"it ended with exit code {code}"
+        if code == 0 and self._awaited:
+            how = f"it ended, but {self._wanted} was awaited"
         if code < 0:
             names = {known.value: known.name for known in signal.Signals}
             how = f"it was killed by {names.get(-code, f'signal {-code}')}"

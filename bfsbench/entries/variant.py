@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from bfsbench.graphs.graph import Graph
     from bfsbench.programs.families.base import Problem
 
+WRONG_CLOCK = "its clock contradicts"
+"""The beginning of the reason if the comparison of clocks fails. This failure depends on no graph."""
 _CLOCK_TOLERANCE = 1.01
 """The largest allowed ratio of a program's printed time to the host's time."""
 _CLOCK_SLACK_MS = 0.05
@@ -444,7 +446,7 @@ def untimed_ms(variant: type[EntryVariant]) -> float:
         (untimed, wall), between = longs[-1], min(shorts)[0]
         said = wall - untimed
         raise WrongResultError(
-            f"its clock contradicts the host's: it says that a search of {_GRAPH} took {said:g} ms; "
+            f"{WRONG_CLOCK} the host's: it says that a search of {_GRAPH} took {said:g} ms; "
             f"the host's clock saw {wall:.3f} ms, of which {between:.3f} ms go without a search"
         )
     untimed = max(statistics.median(untimed for untimed, _ in times) for times in (shorts, longs))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bfsbench.backends import GPU_BACKENDS
+from bfsbench.entries.variant import WRONG_CLOCK
 from bfsbench.reports.rows import DAY, GRAPH, Results, compact, of_latest_code
 from bfsbench.reports.table import Cell, Table, header
 from bfsbench.support.errors import InputError, plural, printable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _LICENCE = re.compile(r" \(([^()]+)\)$")
 """Matches the licence at the end of the column ``program``."""
 _REFUSED_TIMES = (
-    *("it keeps answers", "its clock contradicts", "it says a search took"),
+    *("it keeps answers", WRONG_CLOCK, "it says a search took"),
     "it wrote its answer after it had replied",
 )
 """Beginnings of the column ``reason`` if the time of an entry cannot be true

@@ -47,20 +47,28 @@ def test_a_check_compares_clocks(own: Path) -> None:
     said = bfsbench("entry", "check", "thousandth", own=own, check=1)
     (fault,) = (line for line in said.splitlines() if line.startswith("wrong:"))
     assert "its clock contradicts the host's" in fault and "path(n=1)" not in fault
+    assert "thousandth: 0 of 1 searches are right: see above" in said
 
 
 def test_a_comparison_that_takes_too_long_is_named(own: Path) -> None:
-    """The program never ends on a graph with as many vertices as the graph of the comparison."""
+    """The program never ends on a graph with as many vertices as the graph of the comparison, unless it
+    reaches only the source."""
     bfsbench("entry", "new", "late", "--kind", "command", own=own)
     source = own / "late" / "late.c"
-    source.write_text(source.read_text().replace(TIME, f"while (graph.num_vertices > 99999);\n    {TIME}"))
+    source.write_text(
+        source.read_text().replace(TIME, f"while (graph.num_vertices > 99999 && tail > 1);\n    {TIME}")
+    )
     bfsbench("entry", "build", "late", own=own)
     out = own / "late.csv"
     words = ("--dataset", GRAPH, "--variant", "late", "--timeout", "4", "--out", str(out))
     bfsbench("run", *words, own=own, check=1)
     (row,) = rows_of(out)["late"]
     assert (row["status"], row["graph"]) == ("timeout", f"{GRAPH}:symmetrised")
-    assert "was comparing the program's clock with the host's" in row["reason"]
+    assert "it printed nothing, but a time for source" in row["reason"] and "flush" not in row["reason"]
+    assert "(not on this graph: bfsbench was comparing the program's clock with the host's" in row["reason"]
+    said = bfsbench("entry", "check", "late", "--timeout", "4", own=own, check=1)
+    (fault,) = (line for line in said.splitlines() if line.startswith("timeout:"))
+    assert "raise --timeout)" in fault and "path(n=1)" not in fault
 
 
 def test_the_hosts_clock_counts_where_clocks_cannot_be_compared(own: Path) -> None:

@@ -233,13 +233,40 @@ def test_a_time_out_says_which_line_is_missing(tmp_path: Path, program: str, mes
     assert row["status"] == "timeout" and message in row["reason"]
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message", "hint"),
+    [
+        (
+            '"%.6f\\n", took',
+            '"took %.6f\\n", took',
+            "after the source, which is not a number",
+            "'time' in 'call'",
+        ),
+        ("levels[v] = -1", "levels[v] = 1 << 30", "1073741824 instead of -1", "'unreached' in 'call'"),
+        ("while (scanf", "if (scanf", "it ended, but a time for source", ""),
+    ],
+)
+def test_a_check_gives_advice(tmp_path: Path, old: str, new: str, message: str, hint: str) -> None:
+    bfsbench("entry", "new", "mine", "--kind", "command", own=tmp_path)
+    file = tmp_path / "mine" / ("mine.c" if "levels" in old else "entry.h")
+    toml = tmp_path / "mine" / "mine.toml"
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new).replace("levels[w] >= 0", "levels[w] < 1 << 30"))
+    toml.write_text(toml.read_text().replace('"theirs"', '"ours"'))  # leave out the comparison of clocks
+    bfsbench("entry", "build", "mine", own=tmp_path)
+    said = bfsbench("entry", "check", "mine", "--timeout", "1", own=tmp_path, check=1).splitlines()
+    assert any(message in line for line in said)
+    assert not hint or any(line.startswith("hint: ") and hint in line for line in said)
+
+
 def test_a_check_that_is_stopped_says_where_it_was(swept: Path, own: Path) -> None:
     words = [sys.executable, "-m", "bfsbench", "entry", "check", "toy_command_hangs", "--timeout", "60"]
     environment = os.environ | {"BFSBENCH_ENTRIES": str(own), "BFSBENCH_VARIANTS": str(swept.parent)}
     before = marked_processes()
     pipe = subprocess.PIPE
     check = subprocess.Popen(words, env=environment, stdout=pipe, stderr=pipe, encoding="utf-8")
-    assert check.stderr is not None and check.stderr.readline() == "searching path(n=1)\n"
+    assert check.stderr is not None and check.stderr.readline().startswith("comparing its clock")
+    assert check.stderr.readline() == "searching path(n=1)\n"
     check.terminate()
     said, errors = check.communicate(timeout=30)
     assert said == "toy_command_hangs: 0 of 0 searches are right: stopped on path(n=1)\n"
