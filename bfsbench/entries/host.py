@@ -19,6 +19,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
+from traceback import extract_tb
 from typing import Any
 
 import numpy as np
@@ -141,6 +142,9 @@ def serve(entry: Entry, place: Path, answer: Path, say: Callable[[str], None]) -
     if cupy is not None:
         graph = replace(graph, **{name: cupy.asarray(getattr(graph, name)) for name in folder.ARRAYS})
     search = prepare(graph)
+    if not callable(search):
+        found = type(search).__name__
+        raise BfsbenchError(f"{entry.call.python} returned a value of type {found}, not a search function")
     by_events = entry.clock.held_by == "events"
     say(READY)
     for line in sys.stdin:
@@ -174,7 +178,11 @@ def main() -> None:
     except BfsbenchError as error:
         say(f"error {error}")
     except Exception as error:  # code of an entry may raise any exception, which is reported to bfsbench
-        say("error " + " ".join(f"{type(error).__name__}: {error}".split()))
+        frames = [
+            frame for frame in extract_tb(error.__traceback__) if Path(frame.filename).parent == toml.parent
+        ]
+        line = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+        say("error " + " ".join(f"{type(error).__name__}: {error}{line}".split()))
 
 
 if __name__ == "__main__":

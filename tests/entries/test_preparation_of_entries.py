@@ -35,7 +35,7 @@ def test_loading_a_module_is_not_preparation(tmp_path: Path) -> None:
         f"time.sleep({LOADING_MS / 1e3})",
         "def prepare(graph):",
         f"    time.sleep({PREPARING_MS / 1e3})",
-        "    return None",
+        "    return print",
     )
     (tmp_path / "slow_module.py").write_text("\n".join(lines))
     assert 0.8 * PREPARING_MS <= prepared_ms(tmp_path, 'python = "slow_module:prepare"') < LOADING_MS
