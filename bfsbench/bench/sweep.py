@@ -529,25 +529,15 @@ def _until(
 
 SHAPES = (
     "path(n=1)",
-    "star(n=300,arcs=in)",
+    "star(n=300,arcs=in)",  # the hub has no out-arcs
     "path(n=2000)",
     "lattice(rows=23,columns=17)",
-    "kronecker(scale=8,edge_factor=8)",
-    "uniform(n=500,m=500,directed=1)",
+    "kronecker(scale=8,edge_factor=8)",  # hubs
+    "uniform(n=500,m=500,directed=1)",  # isolated vertices, loops and duplicate arcs
     "uniform(n=1025,m=8200)",
     "uniform(n=1025,m=8200,directed=1):offsets=int64",
 )
-"""The generators of the graphs to search.
-
-1. a single vertex
-2. a star, whose hub has no out-arcs
-3. a long path
-4. a grid
-5. a graph with hubs
-6. a graph with isolated vertices, loops and duplicate arcs
-7. a dense graph
-8. a directed graph with 64-bit offsets
-"""
+"""The names of the graphs to search."""
 REPEATS = 3
 FAILURES_SHOWN = 5
 """The trial ends after this many failures. It ends at once after a time-out, because a small graph takes no

@@ -176,6 +176,7 @@ def check_entry(name: str, timeout: float) -> None:
         raise SystemExit(1)
     knobs = "; other values of knobs than the defaults" if variant.knobs else ""
     click.echo(f"not tried: more than 2^31 - 1 arcs, but a small graph had 64-bit offsets{knobs}")
+    click.echo(f"next: 'bfsbench run --dataset soc-Epinions1 --variant {variant.name},cpu_parallel'")
 
 
 _HINTS = (
