@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bfsbench.backends import GPU_BACKENDS
 from bfsbench.entries.variant import WRONG_CLOCK
 from bfsbench.reports.rows import DAY, GRAPH, Results, compact, of_latest_code
 from bfsbench.reports.table import Cell, Table, header
