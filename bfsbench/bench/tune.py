@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 BLOCKS = (32, 64, 128, 256, 512, 1024)
 BLOCKS_PER_MULTIPROCESSOR = (1, 2, 4, 8, 16, 32)
 FACTORS = (0.25, 0.5, 1, 2, 4)
-"""A knob with bounds instead of a list of choices is tried at these multiples of its default."""
+"""A knob without a list of choices is tried at these multiples of its default, and at its bounds."""
 UP_FROM_ZERO = (0, 1, 2, 4, 8, 16)
 """The values to try for a knob whose default is 0."""
 
@@ -185,15 +185,17 @@ def with_launches(axes: Axes, limits: Limits | None) -> Axes:
 def _values_to_try(knob: Knob, first: KnobValue) -> list[KnobValue]:
     """Return the values of a knob to try.
 
-    A knob with a list of choices is tried with every choice. Other knobs are tried with multiples of their
-    default within their bounds, and with the value ``first``.
+    A knob with a list of choices is tried with every choice. Other knobs are tried with their bounds, with
+    multiples of their default within these bounds, and with the value ``first``. Bounds often turn a part of
+    a search off or on.
     """
     if knob.choices or isinstance(knob.default, str):
         return list(knob.choices)
     low = -math.inf if knob.minimum is None else knob.minimum
     high = math.inf if knob.maximum is None else knob.maximum
     around = [knob.default * factor for factor in FACTORS] if knob.default else UP_FROM_ZERO
-    return [*(value for value in map(type(knob.default), around) if low <= value <= high), first]
+    within = [value for value in map(type(knob.default), around) if low <= value <= high]
+    return [*within, *(bound for bound in (low, high) if math.isfinite(bound)), first]
 
 
 Strategy = Callable[[Space, Took], Iterator[Configuration]]

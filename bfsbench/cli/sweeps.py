@@ -465,10 +465,13 @@ def tune_command(
     """For each variant and graph, find the fastest configuration, within --points or --minutes.
 
     Configurations are compared by the median of search_ms over the sources. Every point becomes a row of the
-    result file, as from 'bfsbench run'. If you give no values for a knob, its choices or values around its
-    default are tried. The choice of configurations depends only on --seed and the times, so --resume can
-    continue a tuning. At the end the best configuration is printed as a 'bfsbench run' command. Host programs
-    without knobs need only one point.
+    result file, as from 'bfsbench run'. A knob without a list gets its choices, or its bounds and values
+    around its default. Equal seeds choose equal configurations, so --resume continues where a tuning stopped.
+    At the end the best configuration is printed as a 'bfsbench run' command. Host programs without knobs need
+    only one point.
+
+    Without a GPU, search_ms is the time of the emulator, which says nothing about a GPU. Such a tuning only
+    shows which configurations fail. 'bfsbench explain' predicts times of up to eight configurations.
     """
     every = chosen_variants(names(variants, "--variant"))
     check_knobs(every, knobs)

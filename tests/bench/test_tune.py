@@ -239,6 +239,13 @@ def test_default_values_are_legal_and_hold_the_first() -> None:
         assert space.size > 1
 
 
+def test_bounds_of_a_knob_are_tried() -> None:
+    space = Space.of(Axes([find("bfs4k")], [None], [64]), GRAPH, {}, "cpu")
+    values = {axis.name: axis.values for axis in space.axes}
+    assert values["K2"] == (0.0, 0.0375, 0.075, 0.15, 0.3, 0.6, 100.0)
+    assert (values["K3"][0], values["K3"][-1]) == (1, 1024)
+
+
 def test_values_given_are_the_only_ones() -> None:
     given = {"W_SZ": ["32", "2"]}
     space = Space.of(with_launches(Axes([find("virtual_warp")], [4], [32], given), LIMITS), GRAPH, {}, "cpu")
