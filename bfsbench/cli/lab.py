@@ -32,6 +32,8 @@ from bfsbench.tools.lab import Exercise, exercises, find, hand_out
 def lab_command(name: str | None, folder: Path | None, hand_ins: Path | None, style: str) -> None:
     """List the exercises, or copy the kernel of one exercise and print its question.
 
+    The list has the grades of the kernels that are in this folder, or in a folder NAME of this folder.
+
     Change the kernel and have it graded: 'bfsbench check FOLDER' says whether it has passed. 'check FOLDER
     --hint' also gives a hint if the kernel has not passed. No GPU is needed. A kernel runs as your user, so
     grade kernels of other people only where that is safe.
@@ -61,17 +63,30 @@ def lab_command(name: str | None, folder: Path | None, hand_ins: Path | None, st
 
         shown = table(hand_ins)
     else:
-        columns = ("name", "kind", "origin", "question")
-        shown = Table(
-            "lab",
-            "Exercises",
-            columns,
-            [
-                (one.name, "slow" if one.cost else "broken", one.origin, one.question)
-                for one in exercises().values()
-            ],
-        )
+        shown = _listed()
     click.echo(rendered([shown], style, narrow="another format"), nl=False)
+
+
+def _listed() -> Table:
+    """Grade the kernels in this folder. Returns a table of all exercises, with the grades."""
+    from bfsbench.tools.lab.grading import in_a_word
+
+    copies = {
+        one.name: kernel
+        for one in exercises().values()
+        for kernel in (Path(one.file), Path(one.name, one.file))
+        if kernel.is_file()
+    }
+    grades: dict[str, str] = {}
+    if copies:
+        with click.progressbar(copies.items(), label="grading", file=sys.stderr) as bar:
+            grades = {name: in_a_word(kernel) for name, kernel in bar}
+    columns = ("name", "kind", "grade", "origin", "question")
+    rows = [
+        (one.name, "slow" if one.cost else "broken", grades.get(one.name, ""), one.origin, one.question)
+        for one in exercises().values()
+    ]
+    return Table("lab", "Exercises", columns, rows)
 
 
 def require_no_exercise(words: Sequence[str]) -> None:

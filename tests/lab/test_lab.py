@@ -108,6 +108,16 @@ def test_a_class_is_a_table(tmp_path: Path) -> None:
     assert (bob["passed"], bob["lost_update"], bob["full_queue"]) == (0, "not yet", "no grade")
 
 
+def test_the_list_grades_the_kernels_in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("lost_update", "full_queue"):
+        hand_out(find(name), Path(name))
+    solve("lost_update", Path("lost_update"))
+    rows = json.loads(CliRunner().invoke(lab, ["--format", "json"]).stdout)["lab"]["rows"]
+    grades = {row["name"]: row["grade"] for row in rows if row["grade"]}
+    assert grades == {"lost_update": "passed", "full_queue": "not yet"}
+
+
 def test_the_list_and_mistakes(tmp_path: Path) -> None:
     listed = CliRunner().invoke(lab, ["--format", "json"])
     assert [one["name"] for one in json.loads(listed.output)["lab"]["rows"]] == list(exercises())
