@@ -70,6 +70,18 @@ def test_what_cannot_be_checked_is_one_line(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_main_may_be_in_a_header(tmp_path: Path) -> None:
+    (tmp_path / "include").mkdir()
+    header = tmp_path / "include" / "harness.h"
+    header.write_text("#pragma once\nint main() { return 0; }\n")
+    (tmp_path / "mine.cu").write_text('#include "harness.h"\n__global__ void mine() {}\n')
+    words = ("check", "mine.cu", "--seeds", "1", "-I", "include")
+    assert "nothing found in 1 run" in bfsbench(*words, cwd=tmp_path).stdout
+    header.write_text("#pragma once\n")
+    done = bfsbench(*words, cwd=tmp_path, check=None)
+    assert "bfsbench: the program has no main function" in done.stderr
+
+
 def test_a_search_whose_host_waits_for_ever_ends(tmp_path: Path) -> None:
     loop = "for (unsigned v = global_thread()"
     endless = f"if (global_thread() == 0) *progress = level + 1;\n    {loop}"

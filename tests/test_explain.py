@@ -438,7 +438,7 @@ def test_too_few_blocks_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "option"),
     [
-        *(("explain", one) for one in ("--out x.csv", "--dataset pmpp-example", "--source 1", "--grid 2")),
+        *(("explain", one) for one in ("--dataset pmpp-example", "--source 1", "--grid 2")),
         *(("explain", one) for one in ("--knobs paper", "--w-sz 8")),
         *(("check", one) for one in ("--dataset pmpp-example", "--block 64", "--w-sz 8")),
     ],
@@ -447,4 +447,33 @@ def test_options_of_searches_are_refused_for_programs(tmp_path: Path, command: s
     (tmp_path / "scale.cu").write_text(PROGRAM)
     refused = bfsbench(command, tmp_path / "scale.cu", *option.split(), check=2)
     assert f"{option.split()[0]} is for searches" in refused.stderr
-    assert ("--format json gives the counters" in refused.stderr) == option.startswith("--out")
+
+
+def test_a_macro_with_several_values_makes_several_runs(tmp_path: Path) -> None:
+    path, page, out = (tmp_path / name for name in ("three.cu", "page.html", "out.csv"))
+    path.write_text(THREE_READS.replace("<<<2, 512>>>", "<<<1024 / BLOCK, BLOCK>>>"))
+    words = ("-D", "BLOCK=128", "-D", "FAST", "-D", "BLOCK=256", "--html", page, "--out", out)
+    found = json_of("explain", path, *words, "--format", "json")
+    titles = ["three.cu BLOCK=128", "three.cu BLOCK=256"]
+    assert [row["program"] for row in found["prediction"]["rows"]] == titles
+    assert [found[f"levels_{place}"]["rows"][0]["grid"] for place in (1, 2)] == [8, 4]
+    assert [of["title"] for of in page_data(page)["searches"]] == titles
+    assert {row.split(",")[6] for row in out.read_text().splitlines()[1:]} == {"BLOCK=128", "BLOCK=256"}
+    many = [word for size in range(9) for word in ("-D", f"BLOCK={size}")]
+    refused = bfsbench("explain", path, *many, check=2)
+    assert "9 runs of the program: explain takes at most 8" in refused.stderr
+
+
+def test_counters_of_two_versions_of_a_program_are_compared(tmp_path: Path) -> None:
+    for name, text in (("old", THREE_READS), ("new", THREE_READS.replace("x[i]", "x[i * 8 % 1024]"))):
+        (tmp_path / f"{name}.cu").write_text(text)
+        words = ("-D", "FAST") if name == "new" else ()
+        bfsbench("explain", tmp_path / f"{name}.cu", *words, "--out", tmp_path / f"{name}.csv")
+    done = bfsbench("compare", tmp_path / "old.csv", tmp_path / "new.csv", check=1)
+    assert re.search(r"program +sum +sectors +\d+ +\d+  more", done.stdout)
+
+
+def test_out_names_no_page(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = bfsbench("explain", "push", *GRAPH, "--out", page, check=2)
+    assert f"for a page, write --html {page}" in done.stderr and not page.exists()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import takewhile
+from itertools import product, takewhile
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -52,6 +54,8 @@ from bfsbench.variants import family_of
 if TYPE_CHECKING:
     from bfsbench.tools.check import Report
 
+_MAIN = re.compile(r"\bmain\s*\(")
+_INCLUDE = re.compile(r'^\s*#\s*include\s*[<"](.+?)[>"]', re.MULTILINE)
 _SUFFIXES = (".cu", ".cpp", ".cc", ".c")
 _MOST = 8
 """The largest number of searches that one call of ``explain`` accepts."""
@@ -102,18 +106,23 @@ def _program(
     words: Sequence[str], options: Sequence[str], arguments: Sequence[str], **flags: bool
 ) -> Program | None:
     """Return the CUDA program whose source files are ``words``, or None if the words name anything else. They
-    name a program if the first word is a CUDA file and one of the files mentions ``main``. Raises UsageError
-    for a file that is missing or that is not a source file. ``options``, ``arguments`` and ``flags`` are
-    allowed for programs only. If any of them is given and the words do not name a program, raises UsageError.
+    name a program if the first word is a CUDA file and one of the files has a function ``main``, or includes
+    a file of the user's that may have it. Raises UsageError for a file that is missing or that is not a
+    source file. ``options``, ``arguments`` and ``flags`` are allowed for programs only. If any of them is
+    given and the words do not name a program, raises UsageError.
     """
     if words and Path(words[0]).suffix == ".cu":
         for word in words:
             if hand_in(Path(word)) is None:
                 _require_source(word, words)
         sources = [Path(word) for word in words if Path(word).is_file()]
-        if any("main" in source.read_text(encoding="utf-8", errors="replace") for source in sources):
+        texts = [source.read_text(encoding="utf-8", errors="replace") for source in sources]
+        is_exercise = hand_in(sources[0]) is not None
+        folders = [*(source.parent for source in sources), *(Path(one[2:]) for one in options)]
+        included = [folder / name for name in _INCLUDE.findall("\n".join(texts)) for folder in folders]
+        if any(map(_MAIN.search, texts)) or (not is_exercise and any(map(Path.is_file, included))):
             return Program(sources, options, arguments)
-        if hand_in(sources[0]) is None:
+        if not is_exercise:
             raise UsageError(
                 f"{words[0]} has no main function. A program has one, a kernel of the lab keeps its file's "
                 "name, and a search is named by the folder of its kernel."
@@ -349,7 +358,7 @@ def _lines(report: Report, benign: bool) -> Iterator[str]:
     metavar="FILE",
     help="Ceilings from 'bfsbench probe' of the GPU whose times are predicted; by default of an H200.",
 )
-@click.option("--out", type=PATH, help="Write the counters of searches to this file, for 'bfsbench compare'.")
+@click.option("--out", type=PATH, help="Write the counters to this file (CSV), for 'bfsbench compare'.")
 @click.option("--html", type=PATH, metavar="FILE", help="Write the listings as a page, side by side.")
 @format_option(
     [name for name in FORMATS if name != "csv"]
@@ -385,22 +394,25 @@ def explain_command(
     predictions for an H200 are wrong by more than a factor of 1.4. A FOLDER holds variants of your own, or
     the kernel of an exercise of 'bfsbench lab', whose graph is used unless --dataset names another.
     PROGRAM.cu and more files are a CUDA program with its own main function, which is run with the words after
-    '--'. Each launch of a program counts as a level. A program takes no --out, because 'bfsbench compare'
-    compares searches. With --format json, the table 'lines' has the counters of each source line, and the
-    program's own output goes to stderr.
+    '--'. Each launch of a program counts as a level. A macro that is given several times, as in '-D TILE=16
+    -D TILE=32', makes one run for each value. With --format json, the table 'lines' has the counters of each
+    source line, and the program's own output goes to stderr.
     """
+    if out is not None and out.suffix == ".html":
+        raise UsageError(f"--out writes counters (CSV); for a page, write --html {out}")
     device = read_ceilings(ceilings or H200_CEILINGS)
     if program := _program(variants, options, arguments):
         refuse_given("dataset", "source", "grid", "block", "preset")
-        refuse_given("out", instead="--format json gives the counters of a program")
-        counted, failure = _count_program(program, seed, timeout, apart=style != "text")
-        if counted:
-            _explain([counted], device, level, html, style)
+        runs, failures = _count_runs(program, seed, timeout, apart=style != "text")
+        if runs:
+            if out is not None:
+                write_counters(out, runs)
+            _explain(runs, device, level, html, style)
         else:
             nothing = "there is nothing to count: the program has run no kernel that accesses memory"
             click.echo(nothing, err=style != "text")
-        if failure:
-            raise KernelError(failure)
+        if failures:
+            raise KernelError("; ".join(failures))
         return
     measures: list[str] = []
     named = names(variants, "VARIANT")
@@ -451,11 +463,37 @@ def _explain(
         click.echo("\n".join(["", heading, "=" * len(heading), *further]))
 
 
-def _count_program(program: Program, seed: int, timeout: float, *, apart: bool) -> tuple[Counted | None, str]:
+def _count_runs(
+    program: Program, seed: int, timeout: float, *, apart: bool
+) -> tuple[list[Counted], list[str]]:
+    """Count the memory accesses of a program once for each combination of values of its macros. A macro that
+    is defined several times has several values. Returns the counters of the runs, and a message for each run
+    that failed. Raises UsageError for too many runs.
+    """
+    values: dict[str, list[str]] = {}
+    for option in dict.fromkeys(program.options):
+        values.setdefault(option.partition("=")[0] if option.startswith("-D") else option, []).append(option)
+    if (number := prod(map(len, values.values()))) > _MOST:
+        raise UsageError(f"these are {number} runs of the program: explain takes at most {_MOST}")
+    counted, failures = [], []
+    for options in product(*values.values()):
+        varied = [option for option, given in zip(options, values.values(), strict=True) if len(given) > 1]
+        macros = " ".join(option.removeprefix("-D") for option in varied)
+        of, failure = _count_program(program._replace(options=options), macros, seed, timeout, apart=apart)
+        counted += [of] if of else []
+        if failure:
+            failures.append(f"{macros}: {failure}" if macros else failure)
+    return counted, failures
+
+
+def _count_program(
+    program: Program, macros: str, seed: int, timeout: float, *, apart: bool
+) -> tuple[Counted | None, str]:
     """Run a CUDA program whose memory accesses are counted. Returns its counters, or None if no kernel has
     accessed memory. Also returns a message that says how the program has failed. The message is empty if the
     program has exit code 0 and no kernel failed. Raises KernelError if the program has not ended after
-    ``timeout`` seconds. If ``apart`` is true, the program's output goes to stderr."""
+    ``timeout`` seconds. If ``apart`` is true, the program's output goes to stderr. ``macros`` distinguishes
+    this run from other runs of the program."""
     from bfsbench.tools.explain import of_program
 
     with (
@@ -470,7 +508,8 @@ def _count_program(program: Program, seed: int, timeout: float, *, apart: bool) 
         failure = f"the program's exit code is {report.status}, so the counters may lack some of its work"
     if not report.counts:
         return None, failure
-    return of_program(program.sources[0].name, report.counts, report.launches, report.waits), failure
+    name = program.sources[0].name
+    return of_program(name, macros, report.counts, report.launches, report.waits), failure
 
 
 def _points(axes: Axes, dataset: str, source: str | None) -> tuple[Graph, list[Point]]:

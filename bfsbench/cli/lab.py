@@ -11,7 +11,7 @@ import click
 from bfsbench.bench.child import in_child
 from bfsbench.cli.options import EXISTING_FOLDER, FOLDER, format_option, graphs_named, limited, rendered
 from bfsbench.graphs.load import load_parsed
-from bfsbench.reports.table import Table
+from bfsbench.reports.table import Cell, Table
 from bfsbench.rows.counters import Counters
 from bfsbench.rows.point import Point
 from bfsbench.support.errors import UsageError
@@ -82,7 +82,7 @@ def _listed() -> Table:
         with click.progressbar(copies.items(), label="grading", file=sys.stderr) as bar:
             grades = {name: in_a_word(kernel) for name, kernel in bar}
     columns = ("name", "kind", "grade", "origin", "question")
-    rows = [
+    rows: list[tuple[Cell, ...]] = [
         (one.name, "slow" if one.cost else "broken", grades.get(one.name, ""), one.origin, one.question)
         for one in exercises().values()
     ]

@@ -510,18 +510,18 @@ def _knob_options(others: Sequence[click.Parameter], command: str) -> list[click
     ]
 
 
-def refuse_given(*parameters: str, instead: str = "a program takes the words after '--'") -> None:
+def refuse_given(*parameters: str) -> None:
     """Raise UsageError if the command line sets one of these parameters or a knob.
 
     A command calls this function if its arguments name a program or an exercise, because these options are
-    only for searches. ``instead`` says what the user can do.
+    only for searches.
     """
     context = click.get_current_context()
     for one in context.command.get_params(context):
         name = one.name or ""
         given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if given and (name in parameters or name.startswith(_KNOB)):
-            raise UsageError(f"{one.opts[0]} is for searches; {instead}")
+            raise UsageError(f"{one.opts[0]} is for searches; a program takes the words after '--'")
 
 
 def _help_knobs(context: click.Context, _option: click.Parameter, names: str | None) -> None:

@@ -160,6 +160,7 @@ _UNKNOWN_IN_LIBRARY = re.compile(
     rf"[{_QUOTES}](cub|cg|cooperative_groups|nvcuda::wmma|wmma|thrust|cuda)[{_QUOTES}]",
     re.MULTILINE,
 )
+_NO_MAIN = re.compile(r"undefined (reference to .|symbol: )main\b")
 _UNKNOWN_PTX = re.compile(r"^(\S+?:\d+)[:\d]*: error: .*?(inline PTX is not emulated: .*)", re.MULTILINE)
 _CUB = re.compile(r" from (\S+?:\d+):\n(?:\S[^\n]*: In [^\n]*\n)?\S*/cub/[^\n]* error: ")
 """Finds an error in one of NVIDIA's headers of cub, and the line of the program that includes the header."""
@@ -508,4 +509,6 @@ def _reason(said: str) -> str:
         return f"{unknown[1]}: {unknown[2]} is not supported ({part})"
     if unknown := _UNKNOWN_IN_LIBRARY.search(said):
         return f"{unknown[1]}: {unknown[3]}::{unknown[2]} is not supported"
+    if _NO_MAIN.search(said):
+        return "the program has no main function"
     return "the compiler failed"

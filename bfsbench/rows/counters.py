@@ -74,10 +74,14 @@ class Counted(ABC):
         """A line that names the program or the search."""
 
     @property
+    @abstractmethod
     def subject(self) -> str:
-        """A heading for a report on these counters. A report shows one program or several searches. For a
-        program, the heading is its title."""
-        return self.title
+        """A line with the properties that several searches, or runs of a program, in one report share."""
+
+    @property
+    @abstractmethod
+    def search(self) -> tuple[str, ...]:
+        """The values of the columns AXES and ``graph_checksum`` in a file of counters."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,8 @@ class ProgramCounters(Counted):
 
     program: str
     """The name of the program's first source file."""
+    macros: str
+    """The macros that distinguish this run from others of the same report, such as ``TILE=16``."""
 
     has_levels: ClassVar[bool] = False
     name: ClassVar[str] = "program"
@@ -93,7 +99,18 @@ class ProgramCounters(Counted):
 
     @property
     def title(self) -> str:
+        return f"{self.program} {self.macros}".rstrip()
+
+    @property
+    def subject(self) -> str:
         return self.program
+
+    @property
+    def search(self) -> tuple[str, ...]:
+        """The columns of a program. All programs have the same ``variant``, so that kernels of two versions
+        of a program are compared although their files have different names."""
+        axes = dict.fromkeys(AXES, "") | {"variant": "program", "backend": "cpu", "knobs": self.macros}
+        return (*axes.values(), "")
 
 
 @dataclass(frozen=True)
@@ -115,6 +132,10 @@ class Counters(Counted):
         axes = self.point.axes()
         return f"{axes['graph']}, source {axes['source']}" if axes["source"] else str(axes["graph"])
 
+    @property
+    def search(self) -> tuple[str, ...]:
+        return (*self.point.axes().values(), self.graph_checksum)
+
 
 def is_counters_file(path: Path) -> bool:
     """Return whether a file holds counters, judging by its first line. If the file cannot be read, its name
@@ -127,14 +148,13 @@ def is_counters_file(path: Path) -> bool:
         return path.name.endswith(COUNTERS_SUFFIX)
 
 
-def write_counters(path: Path, counted: Sequence[Counters]) -> None:
+def write_counters(path: Path, counted: Sequence[Counted]) -> None:
     """Write all counters to one file. Raises UsageError if the file cannot be written."""
     with output(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         for of in counted:
-            axes = (*of.point.axes().values(), of.graph_checksum)
-            writer.writerows((*axes, *row) for row in of.lines.itertuples(index=False))
+            writer.writerows((*of.search, *row) for row in of.lines.itertuples(index=False))
 
 
 def read_counters(path: Path) -> pd.DataFrame:

@@ -78,7 +78,7 @@ def compare_counters(a: Path, b: Path, threshold: float) -> CounterComparison:
     totals = [of.groupby(_OF)[list(COMPARED)].sum() for of in (first, second)]
     common = totals[0].index.intersection(totals[1].index)
     if common.empty:
-        raise UsageError(f"no kernel of the same search is both in {a} and in {b}")
+        raise UsageError(f"no kernel of the same search or program is both in {a} and in {b}")
     sides = [of.loc[common].rename_axis("counter", axis=1).stack() for of in totals]
     frame = pd.DataFrame({"a": sides[0], "b": sides[1]}).reset_index()
     frame["verdict"] = SAME

@@ -98,13 +98,13 @@ def count(point: Point, graph: Graph, seed: int = 0, variant: type[Variant] | No
 
 
 def of_program(
-    title: str, counts: Iterable[Count], launches: Sequence[PhaseCount], waits: int
+    name: str, macros: str, counts: Iterable[Count], launches: Sequence[PhaseCount], waits: int
 ) -> ProgramCounters:
     """Returns the counters of a program from its counts and launches. Each launch counts as a level.
     ``waits`` is the number of times that the host waited for launches."""
     lines, sources = _by_line((of.launch, of) for of in counts)
     numbered = [(of.launch, of.launch, of) for of in launches]
-    return ProgramCounters(lines, _launches(numbered), waits, sources, title)
+    return ProgramCounters(lines, _launches(numbered), waits, sources, name, macros)
 
 
 def hardware(block: int) -> Hardware:
@@ -502,8 +502,8 @@ def tables(
 def _totals(counted: Counted) -> dict[str, float]:
     """Returns the counters of a search, summed over all levels and kernels."""
     total = _sums(counted).sum()
-    return {
-        "levels": float(counted.lines["level"].nunique()),
+    levels = {"levels": float(counted.lines["level"].nunique())} if counted.has_levels else {}
+    return levels | {
         "launches": float(counted.launches["launch"].nunique()),
         "executions by a warp": total["executions"],
         "lanes per execution": total["lanes"] / max(1, total["executions"]),
