@@ -50,11 +50,12 @@ def lab_command(name: str | None, folder: Path | None, hand_ins: Path | None, st
                 "another folder with --to"
             )
         copied = hand_out(exercise, folder or Path(name))
+        commands = ("check", "explain") if exercise.cost else ("check",)
         parts = [
             f"{copied} ({exercise.origin})",
             exercise.question,
             launches(),
-            f"bfsbench check {copied.parent}",
+            "\n".join(f"bfsbench {command} {copied.parent}" for command in commands),
         ]
         click.echo("\n\n".join(parts))
         return
