@@ -452,7 +452,8 @@ def text_command(template: Path, folder: Path, out: Path | None, check: bool) ->
     """Fill in a TEMPLATE, a Jinja2 file, with numbers from result files, and print or write the text.
 
     A template opens files by {{ rows("h200/all-variants.csv") }} and quotes their numbers, as in {{
-    all.of(graph="wave", variant="luo").ms | number }}. Missing rows are an error.
+    all.of(graph="wave", variant="luo").ms | number }}. Missing rows are an error. In a template for LaTeX,
+    such as paper.tex.j2, these are \\VAR{rows(...)}, \\BLOCK{for ...} and \\#{a comment}.
     bfsbench/experiments/texts.py describes the functions of templates.
     """
     from bfsbench.cli import COMMANDS

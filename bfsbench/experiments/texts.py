@@ -10,6 +10,13 @@ verdicts on an experiment's claims. ``predicted`` says how well predicted times 
 ``kind_of`` gives the kind of a graph, such as a social network. ``table`` reads any other CSV file.
 ``commands`` is a dict with the short help of each command.
 
+A template for LaTeX, whose name contains ``.tex``, has delimiters that do not clash with braces::
+
+    \\BLOCK{set all = rows("h200/all-variants.csv")}
+    On FLA, luo takes \\VAR{all.of(graph="USA-road-d.FLA", variant="luo").ms | number} ms. \\#{a comment}
+
+The filter ``latex`` escapes names such as ``push_multilevel``.
+
 Missing rows are an error, so that a text cannot quote numbers that were not measured. A line below each table
 of the text says at which commits, on which days and on which devices the table's rows were measured. If a
 file has rows of several commits, a small table says which graphs and searches belong to each commit. The line
@@ -40,6 +47,7 @@ from bfsbench.experiments.claims import WORST_FIRST, findings_by_claim, verdict_
 from bfsbench.experiments.outcome import read_outcome
 from bfsbench.graphs.load import kind_of_graph
 from bfsbench.reports.comparison.points import Compared, Comparison, compare, read_side
+from bfsbench.reports.latex import for_latex
 from bfsbench.reports.predictions import baseline, trust
 from bfsbench.reports.provenance import (
     facts_of,
@@ -408,8 +416,19 @@ def table(path: Path) -> list[dict[str, Any]]:
     return [{str(name): value for name, value in line.items()} for line in lines.to_dict("records")]
 
 
-def _sandbox(folder: Path) -> jinja2.Environment:
-    """Returns a Jinja2 environment that is safe for templates of other people.
+_LATEX_DELIMITERS = {
+    "variable_start_string": "\\VAR{",
+    "variable_end_string": "}",
+    "block_start_string": "\\BLOCK{",
+    "block_end_string": "}",
+    "comment_start_string": "\\#{",
+    "comment_end_string": "}",
+}
+
+
+def _sandbox(template: Path) -> jinja2.Environment:
+    """Returns a Jinja2 environment that is safe for templates of other people. The name of ``template``
+    decides which delimiters the templates in its folder have.
 
     Templates can use the members of plain values and of ``Rows``. They cannot use data frames, NumPy numbers
     or paths, because these have members that read or write files or evaluate code.
@@ -426,12 +445,13 @@ def _sandbox(folder: Path) -> jinja2.Environment:
             return known and super().is_safe_attribute(obj, attr, value)
 
     sandbox = Sandbox(
-        loader=jinja2.FileSystemLoader(folder),
+        loader=jinja2.FileSystemLoader(template.parent),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         autoescape=False,
+        **(_LATEX_DELIMITERS if ".tex" in template.suffixes else {}),
     )
     del sandbox.globals["lipsum"]  # this function could make endless text
     return sandbox
@@ -448,13 +468,14 @@ def fill_in(template: Path, folder: Path, commands: Mapping[str, str]) -> str:
         import jinja2
     except ImportError:
         raise ToolchainError("texts from templates need Jinja2: pip install 'bfsbench[text]'") from None
-    environment = _sandbox(template.parent)
+    environment = _sandbox(template)
     environment.filters |= {
         "number": number,
         "span": span,
         "median": median,
         "harmonic_mean": harmonic_mean,
         "count": lambda value: f"{value:,}",
+        "latex": for_latex,
     }
 
     read = Read()

@@ -109,7 +109,7 @@ def _latex(table: Table, inches: float) -> Iterable[str]:
         if note in table.captioned or any(statistic in note for statistic in statistics)
     ]
     floats = itertools.count(1)
-    yield "".join(f"% {_for_latex(line)}\n" for line in (table.title, *notes))
+    yield "".join(f"% {for_latex(line)}\n" for line in (table.title, *notes))
     for drawn in table.drawn:
         if not drawn.rows:
             continue
@@ -121,7 +121,7 @@ def _latex(table: Table, inches: float) -> Iterable[str]:
             caption = " ".join([f"{name}.", *printed]) if printed and number == 1 else name
             mark = label if number == 1 else f"{label}-{number}"
             # A long name of a graph may be broken after a comma or a colon.
-            breakable = re.sub(r"(?<=[,:])(?=\S)", r"\\allowbreak{}", _for_latex(caption))
+            breakable = re.sub(r"(?<=[,:])(?=\S)", r"\\allowbreak{}", for_latex(caption))
             above = f"\\caption{{{breakable}}}\n\\label{{tab:{mark}}}"
             # In a document of two columns, table* is as wide as the page. Otherwise it is a usual table.
             float_ = "table*" if part.is_wide else "table"
@@ -194,7 +194,7 @@ def _pages_of(cells: Iterable[list[str]]) -> Iterator[list[list[str]]]:
 def _stacked(cell: str, side: str) -> str:
     """Returns a cell in LaTeX. Several lines are stacked, and aligned at ``side``, which is l or r."""
     lines = cell.split("\n")
-    stack = " \\\\ ".join(map(_for_latex, lines))
+    stack = " \\\\ ".join(map(for_latex, lines))
     return stack if len(lines) == 1 else f"\\shortstack[{side}]{{{stack}}}"
 
 
@@ -202,7 +202,7 @@ def _latex_line(texts: Iterable[str]) -> str:
     return f"{' & '.join(texts)} \\\\"
 
 
-def _for_latex(text: str) -> str:
+def for_latex(text: str) -> str:
     """Returns the text with LaTeX's special characters escaped. The result is valid also at the beginning of
     a table's line.
     """

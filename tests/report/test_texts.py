@@ -48,6 +48,18 @@ def filled(folder: Path, template: str) -> Result:
     return run(path, "--rows", folder / "rows")
 
 
+def test_latex_templates_keep_the_braces_of_latex(folder: Path) -> None:
+    path = folder / "paper.tex.j2"
+    path.write_text(
+        "\\BLOCK{for name, ms in rows('a.csv').of(variant='bfs4k').best_each.items()}\n"
+        "\\textbf{{\\VAR{name}}} & \\VAR{{'ms': ms}['ms'] | number} \\\\ \\#{ not kept }% {{ kept }}\n"
+        "\\BLOCK{endfor}\n"
+        "\\VAR{'push_multilevel' | latex}\n"
+    )
+    result = run(path, "--rows", folder / "rows")
+    assert result.output == "\\textbf{{bfs4k}} & 5 \\\\ % {{ kept }}\npush\\_multilevel\n"
+
+
 @pytest.mark.parametrize(
     ("template", "text"),
     [
