@@ -69,8 +69,9 @@ class Inches(click.ParamType[float]):
     "--table",
     "names",
     "tables",
-    f"Which tables: {', '.join(TABLES)}. Default: all except levels, the matrix, the history, rankings of "
-    "one graph, and heat maps of emulated kernels. LaTeX of several graphs has the matrix in place of the "
+    f"Which tables: {', '.join(TABLES)}. Default: all except the settings, levels, the matrix, the history, "
+    "rankings of one graph, and heat maps of emulated kernels. settings lists every grid, block and knob "
+    "value with its time. LaTeX of several graphs has the matrix in place of the "
     "best times and the heat maps.",
 )
 @names_option(

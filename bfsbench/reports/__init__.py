@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bfsbench.reports.best import HEAT_MAP, best_times, heat_maps
+from bfsbench.reports.best import HEAT_MAP, all_settings, best_times, heat_maps
 from bfsbench.reports.history import histories
 from bfsbench.reports.levels import level_tables
 from bfsbench.reports.provenance import failed_points, graph_counts, origins, warnings, with_footnotes
@@ -46,6 +46,7 @@ TABLES: dict[str, Callable[[Results], list[Table]]] = {
     "ranking": rankings,
     "matrix": matrices,
     "best": best_times,
+    "settings": all_settings,
     "levels": level_tables,
     "heatmap": heat_maps,
     "history": histories,
@@ -75,7 +76,8 @@ def tables(
 ) -> list[Table]:
     """Returns the tables with these ``names``, made from result rows and from level profiles.
 
-    Without ``names``, the result contains all tables except the levels, the matrix and the history. The
+    Without ``names``, the result contains all tables except the settings, the levels, the matrix and the
+    history. The
     ranking is also left out if there is only one graph. Without ``names``, heat maps show only the fastest
     search on each graph, and no emulated kernels, because emulated times say nothing about grid and block.
     """
@@ -87,7 +89,8 @@ def tables(
     }
     if names is not None:
         return with_footnotes((table for name in names for table in makers[name](results)), rows)
-    del makers["levels"], makers["matrix"], makers["history"]
+    for name in ("settings", "levels", "matrix", "history"):
+        del makers[name]
     measured = rows.loc[rows["backend"] != "cpu", [*GRAPH]]
     if len(measured.drop_duplicates()) < 2:
         del makers["ranking"]

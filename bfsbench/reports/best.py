@@ -2,7 +2,7 @@
 
 One table shows the best time of every variant on every graph, with the configuration that gave it. Another
 table shows the times by grid and block for every variant and graph, like Fig. 8 in Springer's paper on
-breadth-first search with CUDA.
+breadth-first search with CUDA. A third table lists the time of every setting.
 """
 
 from __future__ import annotations
@@ -279,6 +279,38 @@ def recorded(kind: Kind) -> tuple[dict[Hashable, float], str]:
 @cache
 def _rows() -> pd.DataFrame:
     return read_results([FILE])
+
+
+_NOTE_ON_SETTINGS = (
+    f"search ms: {STATISTIC}. x best: the time divided by the search's time at its best setting. Settings "
+    "that failed are in the table of failures."
+)
+
+
+def all_settings(results: Results) -> list[Table]:
+    """Returns a table with one row for each setting (grid, block and knob values) of each search on each
+    graph, for each family of problems and kind of time. The best setting of a search comes first."""
+    tables = []
+    for kind in results.kinds:
+        frame = kind.configurations
+        least = frame.groupby([*SETTING], dropna=False)["search_ms"].transform("min")
+        frame = frame.assign(least=least, times_best=frame["search_ms"] / least.where(least > 0))
+        frame = frame.sort_values([*GRAPH, "least", *SETTING, "search_ms"], kind="stable")
+        frame = frame[[*SETTING, *SHAPE, "sources", *_TIMES[:4], "times_best"]]
+        drawings = []
+        told = frame.assign(knobs=_told_knobs(frame))
+        for (graph, checksum), group in told.groupby([*GRAPH], sort=False):
+            where = [name for name in ("backend", "device") if group[name].nunique() > 1]
+            shape = SHAPE if any(group["knobs"]) else SHAPE[:2]
+            columns = ["variant", *where, *shape, "search_ms", "median_ms", "times_best"]
+            title = f"{graph}, {kind.searched(str(graph), str(checksum))}"
+            drawings.append(Table.of("", title, group[columns]))
+        notes = ["No point has a time."] if frame.empty else [_NOTE_ON_SETTINGS]
+        legend = [_NOTE_ON_KNOBS] if any("knobs" in table.columns for table in drawings) else []
+        tables.append(
+            Table.of(f"settings{kind.suffix}", f"Every setting{kind.heading}", frame, notes, drawings, legend)
+        )
+    return tables
 
 
 HEAT_MAP = "heatmap"

@@ -25,7 +25,9 @@ def test_failures_are_counted_by_reason(tmp_path: Path) -> None:
 def test_only_failures_leave_the_tables_of_times_empty(tmp_path: Path, family: str) -> None:
     rows = [failed_row(family=family), failed_row(family=family, block=1)]
     made = {table.name.removesuffix(f"_{family}"): table for table in tables(frame(tmp_path, rows))}
-    assert list(made) == [name for name in TABLES if name not in ("ranking", "matrix", "levels", "history")]
+    assert list(made) == [
+        name for name in TABLES if name not in ("ranking", "matrix", "settings", "levels", "history")
+    ]
     assert made["best"].rows == made["heatmap"].rows == []
     assert made["best"].notes == ("No point has a time.",)
     assert len(made["datasets"].rows) == 1

@@ -38,6 +38,22 @@ def test_best_picks_the_fastest_configuration(tmp_path: Path) -> None:
     assert best["mteps"] == pytest.approx(EDGES_TRAVERSED / 2.0 / 1000)
 
 
+def test_settings_lists_every_setting_with_its_ratio_to_the_best_of_its_search(tmp_path: Path) -> None:
+    rows = [
+        row(3.0, grid="auto", block=64),
+        row(2.0, grid=128, block=512),
+        row(1.0, variant="bfs4k", knobs="K1=4 K2=0.5"),
+        row(4.0, variant="bfs4k", knobs="K1=8 K2=0.5"),
+        failed_row(block=1024),
+    ]
+    table = table_of("settings", tmp_path, rows)
+    found = [(line["variant"], line["search_ms"], line["times_best"]) for line in records(table)]
+    assert found == [("bfs4k", 1.0, 1.0), ("bfs4k", 4.0, 4.0), ("pull", 2.0, 1.0), ("pull", 3.0, 1.5)]
+    (drawn,) = drawings(table)
+    place = drawn.columns.index("knobs")
+    assert "K1=8" in str(drawn.rows[1][place])
+
+
 def test_variants_and_graphs_each_have_a_best(tmp_path: Path) -> None:
     road = row(1.0, graph="road:symmetrised", graph_checksum="r")
     table = table_of("best", tmp_path, [row(3.0), road, row(2.0, variant="simple")])
