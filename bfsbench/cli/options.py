@@ -295,6 +295,31 @@ row_filters = gathered(
 )
 """Options that select rows. A command gets their values as the argument ``filters``, a dict of lists."""
 
+
+def _new_names(_context: click.Context, option: click.Parameter, values: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for value in values:
+        old, equals, new = value.rpartition("=")
+        if not (equals and old and new.strip()):
+            raise click.BadParameter(
+                f"'{value}' is not OLD=NEW, such as 'merrill=Merrill et al.'.", param=option
+            )
+        found[old] = new
+    return found
+
+
+renaming_option = click.option(
+    "--name",
+    "new_names",
+    multiple=True,
+    metavar="OLD=NEW",
+    callback=_new_names,
+    help="Show a search or a graph under another name, such as --name 'merrill=Merrill et al.'. May be "
+    "repeated.",
+)
+"""The option ``--name``, which renames searches and graphs in tables and pictures. A command gets the
+argument ``new_names``, a dict of new names by old names."""
+
 output_options = together(
     (
         click.option(

@@ -18,6 +18,7 @@ from bfsbench.cli.options import (
     names_option,
     opened,
     output_options,
+    renaming_option,
     rendered,
     require_known,
     row_filters,
@@ -26,6 +27,7 @@ from bfsbench.reports import IN_PAPERS, NOT_IN_TABLES, NOT_ON_PAGES, TABLES, sel
 from bfsbench.reports.asked import compare, inches, picture_file
 from bfsbench.reports.changes import as_published
 from bfsbench.reports.levels import read_levels
+from bfsbench.reports.names import Names
 from bfsbench.reports.plots import (
     FORMATS as PICTURES,
     PLOTS,
@@ -87,6 +89,7 @@ class Inches(click.ParamType[float]):
     "'--table history', or for '--plot history' where pictures are written.",
 )
 @row_filters
+@renaming_option
 @click.option(
     "--as-published",
     "published",
@@ -126,6 +129,7 @@ def report_command(
     kinds: list[str],
     history: bool,
     filters: dict[str, list[str]],
+    new_names: dict[str, str],
     published: bool,
     style: str | None,
     out: Path | None,
@@ -150,8 +154,8 @@ def report_command(
         kinds = [*kinds, HISTORY]
     elif history:
         names = [*names, HISTORY]
-    _require_options(names, kinds, width, no_title, style, out)
-    layout = {"width": width, "titled": not no_title}
+    _require_options(names, kinds, new_names, width, no_title, style, out)
+    layout: dict[str, Any] = {"width": width, "titled": not no_title}
     for path in files:
         if str(path) in TABLES and not path.exists():
             raise UsageError(f"there is no file {path}: choose a table with --table {path}")
@@ -163,6 +167,7 @@ def report_command(
 
     if style in PICTURES and out is not None:
         rows, levels = shown(_read(files)), read_levels(files)
+        layout["names"] = Names.of(set(rows["graph"]), set(rows["variant"]), new_names)
         incomplete = False
         if out.suffix.lower() == f".{style}":
             written = picture_file(rows, levels, kinds, out, style, **layout)
@@ -183,7 +188,8 @@ def report_command(
             else:
                 compact = style == LATEX and rows["graph"].nunique() > 1
                 chosen = names or (IN_PAPERS if compact else None)
-                made = tables(rows, chosen, levels)
+                renamed = Names.of(set(rows["graph"]), set(rows["variant"]), new_names)
+                made = [*map(renamed.in_table, tables(rows, chosen, levels))]
                 file.write(rendered(made, style, file, narrow="--backend", inches=width or LATEX_INCHES))
     if others := [path.name for folder in files for path in left_out(folder)]:
         click.echo(f"bfsbench: not result files, and left out: {', '.join(others)}", err=True)
@@ -202,6 +208,7 @@ def _style(style: str | None, out: Path | None) -> str:
 def _require_options(
     names: Sequence[str],
     kinds: Sequence[str],
+    new_names: dict[str, str],
     width: float | None,
     no_title: bool,
     style: str,
@@ -216,6 +223,7 @@ def _require_options(
         raise UsageError(f"--table does not go with --format {style}: choose one of {', '.join(FORMATS)}")
     for option, given, formats in (
         ("--plot", bool(kinds), PICTURES),
+        ("--name", bool(new_names), (*FORMATS, *PICTURES)),
         ("--width", width is not None, (*PICTURES, LATEX)),
         ("--no-title", no_title, PICTURES),
     ):
@@ -234,8 +242,8 @@ def _draw(
     layout: dict[str, Any],
 ) -> tuple[list[Path], bool]:
     """Write pictures of the given ``kinds``. Returns the paths of the pictures, and whether any of the kinds
-    has no picture. ``layout`` has the arguments ``width`` and ``titled`` of
-    :func:`bfsbench.reports.plots.draw`.
+    has no picture. ``layout`` has the arguments ``width``, ``titled`` and ``names``
+    of :func:`bfsbench.reports.plots.draw`.
 
     If no kinds are given, writes all pictures for which the rows have data.
     """
@@ -324,6 +332,7 @@ def _read(files: Sequence[Path], unused: Sequence[str] = ()) -> pd.DataFrame:
     "--table", "names", "tables of comparison", "Which tables: summary, points, unmatched. Default: all."
 )
 @row_filters
+@renaming_option
 @output_options
 def compare_command(
     a: str,
@@ -335,6 +344,7 @@ def compare_command(
     fail_on: tuple[str, ...],
     names: list[str],
     filters: dict[str, list[str]],
+    new_names: dict[str, str],
     style: str | None,
     out: Path | None,
 ) -> None:
@@ -360,7 +370,8 @@ def compare_command(
     if any(is_counters_file(Path(side)) for side in (a, b) if side):
         if b is None or commits or searches:
             raise UsageError(f"{a} holds counters: name another file of counters to compare it with")
-        options = {"--table": names, "--allow-different": allow_different}
+        options: dict[str, object] = {"--table": names, "--allow-different": allow_different}
+        options["--name"] = new_names
         options |= {f"--{name.removesuffix('s')}": chosen for name, chosen in filters.items()}
         for option, given in options.items():
             if given:
@@ -377,7 +388,10 @@ def compare_command(
             allow_different=allow_different,
             **filters,
         )
-        made = [COMPARISONS[name](found) for name in names or COMPARISONS]
+        compared = [*found.a.rows, *found.b.rows]
+        variants = {name for row in compared for name in row["variant"].split(" / ")}
+        renamed = Names.of({row["graph"] for row in compared}, variants, new_names)
+        made = [renamed.in_table(COMPARISONS[name](found)) for name in names or COMPARISONS]
         file.write(rendered(made, chosen_format(style, out), file, narrow="--table"))
     if names and "summary" not in names:
         for line in (*found.differences, *found.warnings):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -20,6 +20,7 @@ from bfsbench.reports import (
 )
 from bfsbench.reports.changes import as_published as without_changes
 from bfsbench.reports.levels import read_levels
+from bfsbench.reports.names import Names
 from bfsbench.reports.rows import as_read
 from bfsbench.reports.table import LATEX_INCHES, SUFFIXES, format_of, render
 from bfsbench.rows.columns import ADDED, COLUMNS
@@ -65,6 +66,7 @@ def report(
     graphs: Iterable[str] = (),
     variants: Iterable[str] = (),
     backends: Iterable[str] = (),
+    names: Mapping[str, str] | None = None,
     as_published: bool = False,
     out: os.PathLike[str] | str | None = None,
     width: str | None = None,
@@ -78,7 +80,8 @@ def report(
     profiles. ``tables`` names the tables, which ``bfsbench report --help`` lists. Emulated rows have tables
     of their own, such as ``best_emulated`` besides ``best``. By default the tables are those that the command
     prints. ``graphs``, ``variants`` and ``backends`` select rows. ``as_published`` leaves out rows with a
-    knob value by which this project changed the authors' search.
+    knob value by which this project changed the authors' search. ``names`` maps names of searches and graphs
+    to the names that tables and pictures show, such as ``{"merrill": "Merrill et al."}``.
 
     ``out`` names a file to write as well. The suffix of its name decides what it holds: ``.html`` a page;
     ``.md``, ``.tex``, ``.csv``, ``.json`` or ``.txt`` the tables; ``.png``, ``.svg`` or ``.pdf`` a picture.
@@ -100,19 +103,22 @@ def report(
         suffixes = (*PICTURES, "tex") if name == "width" else PICTURES
         if given and suffix not in suffixes:
             raise UsageError(f"{name} goes with out, the name of a file (.{', .'.join(suffixes)})")
-    names = None if tables is None else listed(tables)
-    bases = None if names is None else [*dict.fromkeys(map(_base, names))]
+    if names and suffix == "html":
+        raise UsageError("names goes with tables and pictures, not with a page (.html)")
+    chosen = None if tables is None else listed(tables)
+    bases = None if chosen is None else [*dict.fromkeys(map(_base, chosen))]
     frame, levels = _read(rows)
     if frame.empty:
         raise InputError("there are no rows to report")
     frame = select(as_read(frame), graphs, variants, backends)
     frame = without_changes(frame) if as_published else frame
-    made = make_tables(frame, bases, levels)
-    if names is not None:
-        made = [table for table in made if any(f"{table.name}_".startswith(f"{name}_") for name in names)]
+    renamed = Names.of(set(frame["graph"]), set(frame["variant"]), names or {})
+    made = [*map(renamed.in_table, make_tables(frame, bases, levels))]
+    if chosen is not None:
+        made = [table for table in made if any(f"{table.name}_".startswith(f"{name}_") for name in chosen)]
     result = Report((table.name, table.frame()) for table in made)
     if suffix in PICTURES:
-        layout = {"width": wide, "titled": not no_title}
+        layout = {"width": wide, "titled": not no_title, "names": renamed}
         result.files = picture_file(frame, levels, listed(plots or ()), Path(out or ""), suffix, **layout)
     else:
         result.files = [] if out is None else [_write(Path(out), frame, levels, made, wide or LATEX_INCHES)]
@@ -142,8 +148,9 @@ def picture_file(
     of the files.
 
     If there are several pictures, the name of each file also contains the picture's name. ``layout`` gives
-    the arguments ``width`` and ``titled`` of :func:`bfsbench.reports.plots.draw`. Raises NothingToDrawError
-    if the rows have no data for one of the kinds. Raises UsageError if a file cannot be written.
+    the arguments ``width``, ``titled`` and ``names`` of :func:`bfsbench.reports.plots.draw`. Raises
+    NothingToDrawError if the rows have no data for one of the kinds. Raises UsageError if a file cannot be
+    written.
     """
     from bfsbench.reports.plots import draw, one_page, saved
     from bfsbench.support.machine import usable_cores

@@ -248,6 +248,9 @@ ONE_TABLE = "--format csv writes one table: choose it with --table"
         ("--table bets", f"unknown table 'bets': there are {', '.join(TABLES)}"),
         ("--graph road", "no rows of graph 'road'"),
         ("--width 3in", "--width goes with --format png"),
+        ("--format html --name pull=x", "--name goes with --format text or markdown"),
+        ("--name bfs4k=x", "no search or graph 'bfs4k' to rename: there are cpu_queue, pull, grid"),
+        ("--name pull", "'pull' is not OLD=NEW"),
         ("--width 84px", "84px is not a length"),
         ("--format svg --width 1in", "1in is not a length from 2in"),
     ],
@@ -422,6 +425,27 @@ def test_searches_can_be_shown_as_published(changed: Path, tmp_path: Path) -> No
     assert "†" not in matrix
     only = write(tmp_path / "only.csv", [row(variant="merrill", knobs=CHANGED_KNOBS)])
     assert refused(report(only, "--as-published")).startswith("no rows of searches as published")
+
+
+def test_names_replace_searches_and_graphs_in_tables_and_pictures(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    changed = {"variant": "merrill", "knobs": "ATOMIC_CLAIM=1", "search_ms_samples": "1;1.1"}
+    pulled = {"search_ms_samples": "2;2.2"}
+    other = {"graph": "kron(scale=8):directed", "graph_checksum": "k"}
+    write(path, [one | where for where in ({}, other) for one in (row(2.0) | pulled, row(1.0) | changed)])
+    names = ["--name", "merrill=Merrill et al.", "--name", "kron=Kron. & co"]
+    latex = report(path, "--table", "matrix", "--format", "latex", *names).stdout
+    assert "grid & Kron. \\& co & geometric mean" in latex
+    assert "Merrill et al. & 1.00$^\\dagger$" in latex and "results of Merrill et al. with" in latex
+    assert "merrill" not in latex and "kron(" not in latex
+    assert "Merrill et al." in report(path, "--table", "matrix", "--format", "csv", *names).stdout
+    invoke("report", path, "--out", tmp_path / "bars.svg", *names)
+    drawn = (tmp_path / "bars.svg").read_text()
+    texts = re.findall("<!-- (.*?) -->", drawn)
+    assert "Merrill et al." in texts and any("Kron. " in text for text in texts)
+    assert not any("merrill" in text or "kron(" in text for text in texts)
+    compared = invoke("compare", path, "--searches", "pull", "merrill", *names).output
+    assert "Merrill" in compared and "merrill" not in compared
 
 
 def test_latex_captions_say_how_times_were_measured(tmp_path: Path) -> None:

@@ -49,6 +49,8 @@ from bfsbench.support.errors import UsageError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bfsbench.reports.names import Names
+
 __all__ = [
     "FORMATS",
     "PLOTS",
@@ -85,6 +87,7 @@ def draw(
     *,
     width: float | None = None,
     titled: bool = True,
+    names: Names | None = None,
     **options: Any,
 ) -> list[Picture]:
     """Draws all pictures of one kind. Returns them as a list.
@@ -92,7 +95,8 @@ def draw(
     ``rows`` are result rows from ``read_results``. ``levels`` are level profiles from ``read_levels``; only
     some kinds of pictures need them. ``width`` is the width of a picture in inches. By default the number of
     panels determines the width. If ``titled`` is false, the pictures have no title, only the attribute
-    ``caption``. ``options`` are passed to the function that draws this kind.
+    ``caption``. ``names`` replaces names of searches and graphs. ``options`` are passed to the function that
+    draws this kind.
 
     Raises NothingToDrawError if the rows have no data for this kind. Raises UsageError for an unknown kind,
     and if matplotlib is missing.
@@ -119,7 +123,7 @@ def draw(
         WIDTH.reset(token)
     if not made:
         raise NothingToDrawError("; ".join(dict.fromkeys(reasons)))
-    return made
+    return made if names is None else [*map(names.in_picture, made)]
 
 
 def _drawn(kind: str, measured: TimedRows, titled: bool, options: dict[str, Any]) -> Iterator[Picture]:
