@@ -38,13 +38,14 @@ from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from statistics import geometric_mean, harmonic_mean, median
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pandas as pd
 
 from bfsbench.experiments import find
 from bfsbench.experiments.claims import WORST_FIRST, findings_by_claim, verdict_of
 from bfsbench.experiments.outcome import read_outcome
+from bfsbench.experiments.sandbox import sandbox
 from bfsbench.graphs.load import kind_of_graph
 from bfsbench.reports.comparison.points import Compared, Comparison, compare, read_side
 from bfsbench.reports.latex import for_latex
@@ -76,9 +77,6 @@ from bfsbench.rows.provenance import DIGITS, code_hash, read_runs
 from bfsbench.rows.results import read_results
 from bfsbench.support.errors import BfsbenchError, InputError, ToolchainError
 from bfsbench.variants import all_variants
-
-if TYPE_CHECKING:
-    import jinja2
 
 _MISTAKES = (
     *(BfsbenchError, TypeError, ValueError, ArithmeticError),
@@ -416,47 +414,6 @@ def table(path: Path) -> list[dict[str, Any]]:
     return [{str(name): value for name, value in line.items()} for line in lines.to_dict("records")]
 
 
-_LATEX_DELIMITERS = {
-    "variable_start_string": "\\VAR{",
-    "variable_end_string": "}",
-    "block_start_string": "\\BLOCK{",
-    "block_end_string": "}",
-    "comment_start_string": "\\#{",
-    "comment_end_string": "}",
-}
-
-
-def _sandbox(template: Path) -> jinja2.Environment:
-    """Returns a Jinja2 environment that is safe for templates of other people. The name of ``template``
-    decides which delimiters the templates in its folder have.
-
-    Templates can use the members of plain values and of ``Rows``. They cannot use data frames, NumPy numbers
-    or paths, because these have members that read or write files or evaluate code.
-    """
-    import jinja2.sandbox
-
-    plain = (str, int, float, list, tuple, dict, Rows, Compared)
-
-    class Sandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
-        def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-            if type(obj) is Comparison:
-                return attr in _OF_COMPARISONS
-            known = type(obj) in plain or type(obj).__module__.startswith("jinja2.")
-            return known and super().is_safe_attribute(obj, attr, value)
-
-    sandbox = Sandbox(
-        loader=jinja2.FileSystemLoader(template.parent),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-        **(_LATEX_DELIMITERS if ".tex" in template.suffixes else {}),
-    )
-    del sandbox.globals["lipsum"]  # this function could make endless text
-    return sandbox
-
-
 def fill_in(template: Path, folder: Path, commands: Mapping[str, str]) -> str:
     """Fills in a template with numbers from the result files below ``folder``. Returns the text.
 
@@ -468,7 +425,7 @@ def fill_in(template: Path, folder: Path, commands: Mapping[str, str]) -> str:
         import jinja2
     except ImportError:
         raise ToolchainError("texts from templates need Jinja2: pip install 'bfsbench[text]'") from None
-    environment = _sandbox(template)
+    environment = sandbox(template, (Rows, Compared), {Comparison: _OF_COMPARISONS})
     environment.filters |= {
         "number": number,
         "span": span,

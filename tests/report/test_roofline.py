@@ -160,11 +160,14 @@ def test_bars_are_as_long_as_the_shares(known: Path) -> None:
     path = write(known / "rows.csv", [*rows, big(4.0, "pull"), host_row()])
     (picture,) = draw("roofline", read_results([path]))
     (axes,) = picture.figure.axes
-    assert [text.get_text() for text in axes.get_yticklabels()] == ["push_frontier", "push_private"]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["push_frontier", "push_private", "pull"]
     assert [bar.get_width() for bar in axes.patches] == pytest.approx([20, 10])
     assert axes.get_xlabel() == "share of the ceiling (%)"
     legend = [text.get_text() for text in picture.figure.legends[0].get_texts()]
     assert legend == ["random access", "work modelled"]
+    assert "edges unknown" in [text.get_text() for text in axes.texts]
+    notes = " ".join(picture.figure.legends[0].get_title().get_text().split())
+    assert "run --profile" in notes and notes.endswith("only to GPU kernels of bfsbench: cpu_queue.")
 
 
 def test_nothing_to_draw(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bfsbench.reports.measured import NothingToDrawError, TimedRows, ranking, ratios, told_apart
 from bfsbench.reports.plots.picture import (
@@ -42,19 +42,20 @@ _STATISTIC_INCHES = 0.2
 """Height in inches of a line that names a statistic below an axis."""
 _OTHERS = 0.55
 """Opacity of the bars in pictures of best times."""
-_BEST = COLOURS[4]
-"""Colour of the dot that marks the best search of a graph."""
+_FRAME: dict[str, Any] = {"fill": False, "edgecolor": COLOURS[4], "linewidth": 2.0}
+"""Look of the frame around the bar of a graph's best search."""
 
 
 def bars(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     """Yields pictures with one horizontal bar per search. The bar shows the search's ``search_ms`` divided by
     the best time of the graph.
 
-    A bar starts at 1. A dot marks the best search, whose bar has no length. The time in ms is printed beside
-    each bar. A short vertical line shows ``median_ms`` divided by the graph's best ``search_ms``.
+    The bar of a graph's best search has a frame. The time in ms is printed beside each bar. A short
+    vertical line shows ``median_ms`` divided by the graph's best ``search_ms``.
 
-    All panels of a picture share one axis, which is logarithmic if ratios are large. All panels list the
-    searches in the same order, sorted by the geometric mean of their ratios. Failed searches come last.
+    All panels of a picture share one axis, which starts at 0, or is logarithmic if ratios are large. All
+    panels list the searches in the same order, sorted by the geometric mean of their ratios. Failed searches
+    come last.
     """
     import pandas as pd
 
@@ -82,27 +83,27 @@ def bars(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
 
 def _panel(axis: Axes, rows: pd.DataFrame, shown: Sequence[str], together: pd.DataFrame) -> None:
     bar_axis(axis, 1, together["typical"].max())
-    axis.set_xlim(left=1)
+    start = axis.get_xlim()[0]
     best = rows[rows["ratio"].notna()]
     places = [shown.index(label) for label in best["label"]]
     columns = (best[name] for name in ("ratio", "typical", "search_ms", "backend"))
     for place, ratio, typical, time, backend in zip(places, *columns, strict=True):
         colour = HOST_COLOUR if backend == "host" else COLOURS[0]
-        axis.barh(place, ratio - 1, left=1, color=colour, alpha=_OTHERS, height=0.75)
-        axis.plot([typical], [place], "|", color="black", markersize=7)
+        axis.barh(place, ratio - start, left=start, color=colour, alpha=_OTHERS, height=0.75)
         if ratio == 1:
-            axis.plot([1], [place], "o", color=_BEST, clip_on=False, zorder=3)
+            axis.barh(place, ratio - start, left=start, height=0.75, **_FRAME)
+        axis.plot([typical], [place], "|", color="black", markersize=7)
         note(axis, f"{number(time)} ms", typical, place, offset=6, weight="bold" if ratio == 1 else "normal")
     reasons = dict(zip(rows["label"], rows["status"], strict=True))
     for place in set(range(len(shown))).difference(places):
         reason = reasons.get(shown[place], "not run")
-        note(axis, "from other sources" if reason == "ok" else reason, 1, place)
+        note(axis, "from other sources" if reason == "ok" else reason, start, place)
     axis.grid(visible=False, axis="y")
 
 
 def _legend(backends: set[str], *, emulated: bool) -> list[Artist]:
-    """Returns the legend's entries: the colours of ``backends``, the dot at the best search, and the line at
-    the median repeat."""
+    """Returns the legend's entries: the colours of ``backends``, the frame of the best search, and the line
+    at the median repeat."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -110,9 +111,8 @@ def _legend(backends: set[str], *, emulated: bool) -> list[Artist]:
     meanings = [(kernel, COLOURS[0])] if backends != {"host"} else []
     meanings += [("CPU program", HOST_COLOUR)] if "host" in backends else []
     patches = [Patch(color=colour, alpha=_OTHERS, label=text) for text, colour in meanings]
-    winner = Line2D([], [], color=_BEST, linestyle="", marker="o", label="best of the graph")
     mark = Line2D([], [], color="black", linestyle="", marker="|", label="median repeat")
-    return [*patches, winner, mark]
+    return [*patches, Patch(label="best of the graph", **_FRAME), mark]
 
 
 PARALLEL = "cpu_parallel"

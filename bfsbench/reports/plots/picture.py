@@ -304,7 +304,8 @@ def lined_pictures(
             if len(changed):
                 _mark(axis, {shown.index(label) for label in changed["label"][changed["title"] == graph]})
             if label:
-                axis.set_xlabel(wrapped(label, letters))
+                scale = " (logarithmic axis)" if axis.get_xscale() == "log" else ""
+                axis.set_xlabel(wrapped(label + scale, letters))
         meant = "\n".join(
             wrapped(text, letters_in(figure.get_figwidth()))
             for text in (meaning, note_on_changes(chosen))
@@ -509,7 +510,7 @@ def plain_log(axes: Axes, which: Literal["x", "y"], limits: Sequence[float] = ()
     value over all panels that share the axis. By default they are the smallest and the largest value in this
     panel.
     """
-    from matplotlib.ticker import LogLocator, NullFormatter
+    from matplotlib.ticker import LogLocator, NullLocator
 
     axes.set(**{f"{which}scale": "log"})
     axis = axes.xaxis if which == "x" else axes.yaxis
@@ -521,7 +522,7 @@ def plain_log(axes: Axes, which: Literal["x", "y"], limits: Sequence[float] = ()
     )
     axis.set_major_locator(LogLocator(subs=next(fitting, (1.0,))))
     plain(axis)
-    axis.set_minor_formatter(NullFormatter())
+    axis.set_minor_locator(NullLocator())
 
 
 def _fit(axes: Axes, labels: float) -> bool:
