@@ -114,6 +114,26 @@ def test_a_search_from_other_sources_has_no_bar_and_has_not_failed(tmp_path: Pat
     assert texts["merrill"].get_text() == "from other sources"
 
 
+def test_an_overview_marks_each_search_on_each_graph(tmp_path: Path) -> None:
+    road = {"graph": "USA-road-d.NY:symmetrised", "graph_checksum": "r"}
+    lone = {"graph": "alone:symmetrised", "graph_checksum": "a"}
+    rows = [
+        row(2.0),
+        row(4.0, variant="push"),
+        row(9.0, **road),
+        row(3.0, variant="push", **road),
+        row(1.0, **lone),
+    ]
+    axes = panel("overview", frame(tmp_path, rows))
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["other: grid", "road: USA-road-d.NY"]
+    marks = {str(one.get_label()): sorted(one.get_offsets().tolist()) for one in axes.collections}
+    assert marks == {"push": [[1, 1], [2, 0]], "pull": [[1, 0], [3, 1]]}
+    assert len({tuple(one.get_facecolor()[0]) for one in axes.collections}) == 2
+    many = [row(float(time), variant=name) for time, name in enumerate("abcdefghijk", 1)]
+    axes = panel("overview", frame(tmp_path, many))
+    assert len(axes.collections) == 8 and "Left out: 3 slower searches." in words_below(axes)
+
+
 @pytest.mark.parametrize(("longest", "scale"), [(18.0, "linear"), (21.0, "log")])
 def test_bars_begin_at_the_axis_and_end_within_it(longest: float, scale: str, tmp_path: Path) -> None:
     axes = panel("bars", frame(tmp_path, [row(1.0), row(2.0, variant="push"), host_row(longest)]))

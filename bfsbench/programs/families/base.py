@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bfsbench.graphs.graph import Graph, Ids
     from bfsbench.programs import ForeignProgram, Variant
 
-PICTURES = ("bars", "heatmap", "ablation", "knobs", "speedup", "curve", "spread", "history")
+PICTURES = ("bars", "overview", "heatmap", "ablation", "knobs", "speedup", "curve", "spread", "history")
 """Kinds of pictures that need only times. They are available for every family."""
 
 

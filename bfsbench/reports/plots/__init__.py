@@ -27,6 +27,7 @@ from bfsbench.reports.history import by_commit
 from bfsbench.reports.measured import NothingToDrawError, TimedRows
 from bfsbench.reports.plots.bars import ablation, bars, speed_ups, spreads
 from bfsbench.reports.plots.curve import curves, histories
+from bfsbench.reports.plots.overview import overviews
 from bfsbench.reports.plots.picture import (
     FORMATS,
     WIDTH,
@@ -65,6 +66,7 @@ __all__ = [
 
 PLOTS: dict[str, Callable[..., Iterator[Picture]]] = {
     "bars": bars,
+    "overview": overviews,
     "heatmap": heat_maps,
     "profile": profiles,
     "roofline": rooflines,
