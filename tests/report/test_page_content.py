@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bfsbench.reports.best import FILE
-from bfsbench.reports.html import content
+from bfsbench.reports.html import content, page
 from bfsbench.reports.levels import read_levels
 from bfsbench.reports.rows import SPEED_UP, STATISTIC, TYPICAL
 from bfsbench.rows.results import read_results
@@ -165,3 +165,11 @@ def test_the_matrix_says_what_the_clock_of_another_program_covers(tmp_path: Path
     assert note.startswith(
         "scipy is a program by other authors (SciPy 1.11). The times of scipy come from the host's clock"
     )
+
+
+def test_options_that_all_graphs_share_are_stated_once(tmp_path: Path) -> None:
+    other = {"graph": "wave:directed:self_loops=drop", "graph_checksum": "w"}
+    path = profiled(tmp_path, [row(1.0), row(2.0, **other)], [level(0)])
+    made = page(read_results([path]), read_levels([path]))
+    assert ":directed" not in made and "were read with: directed (arcs as in the file)" in made
+    assert "wave:self_loops=drop" in made and '"graph":"grid"' in made

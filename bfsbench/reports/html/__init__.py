@@ -47,6 +47,7 @@ from bfsbench.reports.rows import (
     of_one_setting,
     short_names,
     with_device,
+    without_shared_options,
 )
 from bfsbench.reports.table import Cell, Table, header
 from bfsbench.rows.provenance import now
@@ -496,15 +497,37 @@ def page(rows: pd.DataFrame, levels: pd.DataFrame | None = None, title: str = "b
     """Returns the HTML page of a report.
 
     ``rows`` are result rows from ``read_results``, and ``levels`` are level profiles from ``read_levels``.
+    The names of graphs lack the reading options that all graphs share, which the page states once.
     """
+    short, shared = without_shared_options([*dict.fromkeys(rows["graph"])])
+    rows = rows.assign(graph=rows["graph"].map(short))
+    if levels is not None:
+        levels = levels.assign(graph=levels["graph"].map(short).fillna(levels["graph"]))
     return Template(_part("page.html")).substitute(
         title=html.escape(title),
         style=_part("page.css"),
         script="\n".join(_part(name) for name in SCRIPTS),
         data=embedded(content(rows, levels)),
-        about=html.escape(_about(rows)),
+        about=html.escape(_about(rows) + _on_options(shared)),
         made=html.escape(f"bfsbench {__version__}, {now()}"),
     )
+
+
+_OPTIONS = {
+    "directed": "arcs as in the file",
+    "symmetrised": "each arc also backwards",
+    "self_loops=drop": "without loops",
+    "duplicates=drop": "without repeated arcs",
+}
+"""The meanings of the usual reading options of graphs."""
+
+
+def _on_options(shared: str) -> str:
+    """Returns a sentence that explains the reading options that all graphs share, or an empty text."""
+    if not shared:
+        return ""
+    told = [f"{one} ({_OPTIONS[one]})" if one in _OPTIONS else one for one in shared.split(", ")]
+    return f". All graphs were read with: {', '.join(told)}"
 
 
 def _about(rows: pd.DataFrame) -> str:
