@@ -58,7 +58,7 @@ def overviews(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     with one_page():
         for page, part in pages(graphs, _GRAPHS):
             labels = [
-                short[graph] if short[graph].startswith(kinds[graph]) else f"{kinds[graph]}: {short[graph]}"
+                short[graph] if short[graph] == kinds[graph] else f"{kinds[graph]}: {short[graph]}"
                 for graph in part
             ]
             size = (_WIDTH_INCHES, _LINE_INCHES * len(part) + 0.6)

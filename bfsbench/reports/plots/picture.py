@@ -46,8 +46,7 @@ HOST_COLOUR = "#777777"
 """Colour of CPU programs in pictures that also show GPU programs."""
 FAILED_HATCH = "////"
 MARGIN = 1.18
-"""Length of the axis divided by the length of the longest bar. The difference leaves room for the number
-beside the bar."""
+"""Length of the axis divided by the length of the longest bar. The rest has room for the bar's number."""
 _OUTLYING = 4.0
 """A bar is cut off if it is more than this many times as long as the next shorter bar."""
 LINEAR_UP_TO = 20
