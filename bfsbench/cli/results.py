@@ -23,7 +23,7 @@ from bfsbench.cli.options import (
     require_known,
     row_filters,
 )
-from bfsbench.reports import IN_PAPERS, NOT_IN_TABLES, NOT_ON_PAGES, TABLES, select, tables, warnings
+from bfsbench.reports import NOT_IN_TABLES, NOT_ON_PAGES, TABLES, select, tables, warnings
 from bfsbench.reports.asked import compare, inches, picture_file
 from bfsbench.reports.changes import as_published
 from bfsbench.reports.levels import read_levels
@@ -186,10 +186,7 @@ def report_command(
 
                 file.write(page(rows, levels))
             else:
-                compact = style == LATEX and rows["graph"].nunique() > 1
-                chosen = names or (IN_PAPERS if compact else None)
-                renamed = Names.of(set(rows["graph"]), set(rows["variant"]), new_names)
-                made = [*map(renamed.in_table, tables(rows, chosen, levels))]
+                made = tables(rows, names or None, levels, style)
                 file.write(rendered(made, style, file, narrow="--backend", inches=width or LATEX_INCHES))
     if others := [path.name for folder in files for path in left_out(folder)]:
         click.echo(f"bfsbench: not result files, and left out: {', '.join(others)}", err=True)

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "IN_PAPERS",
     "NOT_IN_TABLES",
     "NOT_ON_PAGES",
     "TABLES",
@@ -66,22 +65,29 @@ NOT_ON_PAGES = ("wall_ms_samples", "parents_ms", "source_checksum", "gpu_bus_id"
 """Columns of result files that an HTML page does not need."""
 
 
-IN_PAPERS = ("datasets", "ranking", "matrix", "failures", "provenance")
-"""The tables that ``report --format latex`` makes of several graphs. The matrix has one line per search, but
+_IN_PAPERS = ("datasets", "ranking", "matrix", "failures", "provenance")
+"""The tables that a LaTeX file of several graphs has by default. The matrix has one line per search, but
 the best times would have several tables per graph."""
 
 
 def tables(
-    rows: pd.DataFrame, names: Iterable[str] | None = None, levels: pd.DataFrame | None = None
+    rows: pd.DataFrame,
+    names: Iterable[str] | None = None,
+    levels: pd.DataFrame | None = None,
+    style: str | None = None,
 ) -> list[Table]:
     """Returns the tables with these ``names``, made from result rows and from level profiles.
 
-    Without ``names``, the result contains all tables except the settings, the levels, the matrix and the
-    history. The
-    ranking is also left out if there is only one graph. Without ``names``, heat maps show only the fastest
-    search on each graph, and no emulated kernels, because emulated times say nothing about grid and block.
+    Without ``names``, the result contains all tables except the levels, the matrix and the history. The
+    ranking is also left out if there is only one graph. If there are several graphs and the tables will have
+    the format (``style``) ``latex``, the result contains the tables of _IN_PAPERS instead.
+
+    Without ``names``, heat maps show only the fastest search on each graph, and no emulated kernels, because
+    emulated times say nothing about grid and block.
     """
     rows = as_read(rows)
+    if names is None and style == "latex" and rows["graph"].nunique() > 1:
+        names = _IN_PAPERS
     results = Results.of(rows)
     makers = TABLES | {
         "best": partial(best_times, levels=levels),

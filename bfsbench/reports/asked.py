@@ -79,9 +79,8 @@ def report(
     :func:`read_results`. For files, the level profiles beside them are read. A data frame has no level
     profiles. ``tables`` names the tables, which ``bfsbench report --help`` lists. Emulated rows have tables
     of their own, such as ``best_emulated`` besides ``best``. By default the tables are those that the command
-    prints. ``graphs``, ``variants`` and ``backends`` select rows. ``as_published`` leaves out rows with a
-    knob value by which this project changed the authors' search. ``names`` maps names of searches and graphs
-    to the names that tables and pictures show, such as ``{"merrill": "Merrill et al."}``.
+    makes, also for LaTeX if ``out`` ends in ``.tex``. ``graphs``, ``variants`` and ``backends`` select rows.
+    ``as_published`` leaves out rows with a knob value by which this project changed the authors' search.
 
     ``out`` names a file to write as well. The suffix of its name decides what it holds: ``.html`` a page;
     ``.md``, ``.tex``, ``.csv``, ``.json`` or ``.txt`` the tables; ``.png``, ``.svg`` or ``.pdf`` a picture.
@@ -112,10 +111,9 @@ def report(
         raise InputError("there are no rows to report")
     frame = select(as_read(frame), graphs, variants, backends)
     frame = without_changes(frame) if as_published else frame
-    renamed = Names.of(set(frame["graph"]), set(frame["variant"]), names or {})
-    made = [*map(renamed.in_table, make_tables(frame, bases, levels))]
-    if chosen is not None:
-        made = [table for table in made if any(f"{table.name}_".startswith(f"{name}_") for name in chosen)]
+    made = make_tables(frame, bases, levels, None if out is None else format_of(Path(out)))
+    if names is not None:
+        made = [table for table in made if any(f"{table.name}_".startswith(f"{name}_") for name in names)]
     result = Report((table.name, table.frame()) for table in made)
     if suffix in PICTURES:
         layout = {"width": wide, "titled": not no_title, "names": renamed}
