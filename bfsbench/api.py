@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from inspect import signature
 from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bfsbench.backends import has_gpu
+from bfsbench.backends import open_gpu
 from bfsbench.bench import axes as axis_language
 from bfsbench.bench.axes import Values
 from bfsbench.bench.options import OPTIONS, Method, takes_options
@@ -243,12 +243,14 @@ def _solve(
     on_device: bool = False,
     number: int | None = None,
     weights: WeightPolicy | None = None,
+    opened: Session | None = None,
 ) -> Result:
     """Run a variant on a problem of the family ``family``, and return an object of the class ``result``.
 
     With ``on_device``, the levels of a search stay on the device. ``number`` is the number of sources for a
     family whose problems search from several random vertices. ``weights`` has the meaning that
-    :func:`all_pairs` describes. Raises UsageError if the variant belongs to another family.
+    :func:`all_pairs` describes. ``opened`` is used instead of a new session on ``backend``. Raises UsageError
+    if the variant belongs to another family.
     """
     variant = find(name)
     if variant.family != family:
@@ -261,7 +263,8 @@ def _solve(
     if source is not None:
         named = isinstance(source, str | tuple)
         number = graph.vertex(source) if named else check_source(graph, whole("source", source))
-    with closing(Session(None if variant.host else backend)) as session:
+    own = closing(Session(None if variant.host else backend)) if opened is None else nullcontext(opened)
+    with own as session:
         session.use(graph)
         problem = session.problem(family, number)
         prepared = session.build(variant.name, grid, block, settings)
@@ -360,12 +363,17 @@ def all_pairs(
     Raises DeviceError or a subclass if the device fails, and WrongDistancesError if distances or next hops
     are wrong.
     """
-    if variant is None:
-        on_host = backend == "auto" and not (grid or block or knobs) and not has_gpu()
-        variant = "cpu_floyd_warshall" if on_host else "apsp_fw_blocked"
-    settings = _spelt(knobs, [find(variant)], all_pairs)
-    asked = (graph, variant, None, grid, block, backend, repeats, next_hops, settings)
-    return _solve(AllPairsResult, "apsp", *asked, weights=weights)
+
+    def run(name: str, opened: Session | None = None) -> AllPairsResult:
+        settings = _spelt(knobs, [find(name)], all_pairs)
+        asked = (graph, name, None, grid, block, backend, repeats, next_hops, settings)
+        return _solve(AllPairsResult, "apsp", *asked, weights=weights, opened=opened)
+
+    if variant is not None or backend != "auto" or grid or block or knobs:
+        return run(variant or "apsp_fw_blocked")
+    gpu = open_gpu(instead="cpu_floyd_warshall runs on the CPU")
+    with closing(Session(gpu)) as session:
+        return run("apsp_fw_blocked" if gpu else "cpu_floyd_warshall", session)
 
 
 @public

@@ -9,7 +9,9 @@ import pytest
 
 import bfsbench
 from bfsbench import UsageError
+from bfsbench.backends.cuda import Driver
 from bfsbench.bench.worker import DeviceInfo, Measured
+from bfsbench.support.errors import DeviceError
 
 LATTICE = "lattice(rows=5,columns=4)"
 
@@ -97,8 +99,16 @@ def test_files_of_to_csv_are_named_with_a_hint(index: bool, tmp_path: Path) -> N
             read(path)
 
 
-def test_all_pairs_without_a_gpu_run_on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bfsbench.api.has_gpu", lambda: False)
+def test_all_pairs_without_a_gpu_run_on_the_host(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def missing(_backend: str) -> Driver:
+        raise DeviceError("no driver")
+
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    monkeypatch.setattr("bfsbench.backends._driver", missing)
     graph = bfsbench.generate("weighted_random", n=12)
     assert bfsbench.all_pairs(graph).backend == "host"
+    (warning,) = caplog.messages
+    assert "no GPU can be used" in warning and "so cpu_floyd_warshall runs on the CPU" in warning
     assert bfsbench.all_pairs(graph, backend="cpu", TILE_SIZE=32).backend == "cpu"

@@ -6,7 +6,6 @@ from __future__ import annotations
 import ctypes
 import logging
 import os
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 from bfsbench.support.errors import DeviceError, ToolchainError, UnsupportedDeviceError, UsageError
@@ -29,14 +28,25 @@ def open_device(backend: str, schedule_seed: int = 0) -> Device:
     the first GPU backend that works is used, or ``cpu`` if none works.
 
     ``schedule_seed`` determines the order in which the backend ``cpu`` runs threads and blocks. Raises
-    UsageError if the backend is unknown or not available, or if the GPU is too old for the kernels. If
-    ``backend`` is ``auto``, and the machine seems to have a GPU that cannot be used, a warning is logged, and
-    the device is ``cpu``.
+    UsageError if the backend is unknown or not available, or if the GPU is too old for the kernels.
     """
     if backend not in BACKENDS:
         raise UsageError(f"unknown backend '{backend}': choose from {', '.join(BACKENDS)}")
+    if backend != "cpu" and (gpu := open_gpu(backend)):
+        return gpu
+    from bfsbench.backends.cpu import CpuDevice
+
+    return CpuDevice(seed=schedule_seed)
+
+
+def open_gpu(backend: str = "auto", instead: str = "kernels run in the emulator") -> Device | None:
+    """Open a GPU and return it. ``backend`` is ``auto`` or one of GPU_BACKENDS.
+
+    If ``backend`` is ``auto`` and no GPU can be used, returns None. If the machine nevertheless seems to have
+    a GPU, a warning is logged, which says what happens ``instead``. Raises the errors of ``open_device``.
+    """
     reasons: list[str] = []
-    for name in GPU_BACKENDS if backend == "auto" else {backend} - {"cpu"}:
+    for name in GPU_BACKENDS if backend == "auto" else (backend,):
         try:
             from bfsbench.backends.cuda import CudaDevice
 
@@ -44,21 +54,16 @@ def open_device(backend: str, schedule_seed: int = 0) -> Device:
         except UnsupportedDeviceError as error:
             if backend != "auto":
                 raise
-            _LOG.warning("bfsbench: %s: kernels run in the emulator", error)
-            reasons.clear()
-            break
+            _LOG.warning("bfsbench: %s: %s", error, instead)
+            return None
         except (ImportError, DeviceError, ToolchainError) as error:
             if backend != "auto":
                 raise UsageError(f"no CUDA device can be used ({error}): see 'bfsbench doctor'") from error
             reasons.append(f"{name}: {error}")
     if reasons and (sign := _sign_of_gpu()):
-        told = (
-            "bfsbench: %s, but no GPU can be used (%s), so kernels run in the emulator: see 'bfsbench doctor'"
-        )
-        _LOG.warning(told, sign, "; ".join(reasons))
-    from bfsbench.backends.cpu import CpuDevice
-
-    return CpuDevice(seed=schedule_seed)
+        told = "bfsbench: %s, but no GPU can be used (%s), so %s: see 'bfsbench doctor'"
+        _LOG.warning(told, sign, "; ".join(reasons), instead)
+    return None
 
 
 def _sign_of_gpu() -> str:
@@ -74,12 +79,6 @@ def _sign_of_gpu() -> str:
     except OSError:
         return ""
     return f"{DRIVER_LIBRARY} is here"
-
-
-def has_gpu() -> bool:
-    """Return whether the backend ``auto`` runs kernels on a GPU."""
-    with closing(open_device("auto")) as device:
-        return device.backend in GPU_BACKENDS
 
 
 def _driver(backend: str) -> Driver:

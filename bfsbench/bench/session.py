@@ -39,11 +39,12 @@ OTHERS = 2
 class Session:
     """One open device, the graph in use, and the data derived from this graph.
 
-    ``backend`` is passed to ``open_device``. If it is None, the session runs host programs only.
+    ``backend`` is an open device, or is passed to ``open_device``. If it is None, the session runs host
+    programs only.
     """
 
-    def __init__(self, backend: str | None, schedule_seed: int = 0) -> None:
-        self.device: Device | None = open_device(backend, schedule_seed) if backend else None
+    def __init__(self, backend: str | Device | None, schedule_seed: int = 0) -> None:
+        self.device = open_device(backend, schedule_seed) if isinstance(backend, str) else backend
         self._graph: Graph | None = None
         self._copy: Graph | None = None
         """A private copy of the graph in memory for entries (programs of other authors), which may overwrite
