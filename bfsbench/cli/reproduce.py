@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from bfsbench.bench.options import Method
 from bfsbench.bench.plan import Several
 from bfsbench.bench.sweep import deadline_in, preview
 from bfsbench.cli.options import FOLDER, PATH, POSITIVE, KnobCommand, completer, measuring_options, rendered
-from bfsbench.cli.sweeps import carry_out_points, print_plan, request
+from bfsbench.cli.sweeps import carry_out_points, end_measuring, print_plan, request
 from bfsbench.experiments import bundled, find, graph500
 from bfsbench.experiments.declaration import Experiment, GraphUse
 from bfsbench.experiments.graph500 import LARGEST_SCALE, NUM_SOURCES, SMALLEST_SCALE
@@ -106,7 +107,7 @@ def reproduce_command(
 
     Each experiment writes its tables, its pictures and a result file, which 'bfsbench report' reads as well.
     The tables show the measured times, the paper's times and the paper's machine, and whether the paper's
-    claims hold here. Points that fail become rows that say why, and the exit code is then 1.
+    claims hold here. Points that fail become rows that say why. Exit codes are those of 'bfsbench run'.
 
     'graph500 --scale S' runs the Graph500 benchmark by its rules. It searches once from each of 64 sources,
     finds parents within the measured time, and checks every tree. Its report is written as
@@ -128,21 +129,21 @@ def reproduce_command(
     searches = split_list(variant or "")
     reduced = [reduced_to(experiment, searches, tune) for experiment in experiments]
     deadline = deadline_in(minutes)
-    complete = True
+    failed = left = 0
     for experiment, smaller, choices in zip(experiments, reduced, chosen, strict=True):
         path = out / f"{experiment.name}.csv"
         if dry_run and not rows:
             _print_plan(smaller, choices, measuring, path)
             continue
         if not rows:
-            complete &= _measure(smaller, choices, measuring, path, deadline)
+            new_failed, new_left = _measure(smaller, choices, measuring, path, deadline)
+            failed, left = failed + new_failed, left + new_left
         files = list(rows) or ([path] if path.exists() else [])
         drawn = experiment.needs_graphs or not (rows or experiment.sweeps)
         _show(experiment, files, out, choices if drawn else [])
         if rows and experiment.sweeps:
             _warn_of_other_rows(experiment, files)
-    if not complete:
-        raise SystemExit(1)
+    end_measuring(left, failed, out)
 
 
 def _require_options_of_graph500(context: click.Context) -> None:
@@ -244,23 +245,27 @@ def _chosen(
 
 def _measure(
     experiment: Experiment, choices: list[Choice], measuring: Method, path: Path, deadline: float
-) -> bool:
+) -> tuple[int, int]:
     """Measure an experiment until ``deadline``, a time in seconds on the monotonic clock. The rows are
     written to the file ``path``.
 
-    Returns whether all measured points have a time.
+    Returns the number of points that failed, and the number of points that are left at the deadline.
     """
     click.echo(f"{experiment.name}: {experiment.title}", err=True)
     method = replace(measuring, profile=experiment.profile)
-    complete = True
-    for work in works_of(experiment, choices):
-        asked = replace(request(method, work, path), deadline=deadline)
-        outcome = carry_out_points(asked, out=path.parent)
-        complete &= not outcome.failed
-        method = replace(method, resume=True)
-        if outcome.left:
+    works, failed = works_of(experiment, choices), 0
+    for work in works:
+        if time.monotonic() >= deadline:
             break
-    return complete
+        asked = replace(request(method, work, path), deadline=deadline)
+        failed += carry_out_points(asked, out=path.parent).failed
+        method = replace(method, resume=True)
+    if not works or time.monotonic() < deadline:
+        return failed, 0
+    method = replace(method, resume=True, retry_failed=False)
+    left = len(preview(request(method, Several(works), path)))
+    click.echo(f"{experiment.name}: {plural(left, 'point')} left", err=True)
+    return failed, left
 
 
 def _warn_of_other_rows(experiment: Experiment, files: list[Path]) -> None:

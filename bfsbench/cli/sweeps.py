@@ -208,8 +208,7 @@ def _say_how_to_continue(what: str, out: Path | None) -> None:
 def carry_out_points(
     request: SweepRequest, progress: SweepProgress | None = None, out: Path | None = None
 ) -> SweepOutcome:
-    """Run a sweep, and return its outcome, as ``carry_out`` does. If the deadline ended the sweep, the last
-    line on stderr says how to continue it.
+    """Run a sweep, and return its outcome, as ``carry_out`` does.
 
     Without ``progress``, shows a progress display, the best result of each search on each graph, and the
     points that failed.
@@ -217,9 +216,18 @@ def carry_out_points(
     outcome = carry_out(request, progress, out)
     if not progress:
         _print_outcome(request, outcome)
-    if outcome.left:
-        _say_how_to_continue("the time is over", out or request.path)
     return outcome
+
+
+def end_measuring(left: int, failed: int, out: Path | None) -> None:
+    """End the command with exit code OUT_OF_TIME if points are ``left`` because the time of --minutes is
+    over, or with exit code 1 if points have ``failed``. If points are left, the last line on stderr says how
+    to continue.
+    """
+    if left:
+        _say_how_to_continue(f"the time is over with {plural(left, 'point')} left", out)
+    if left or failed:
+        raise SystemExit(OUT_OF_TIME if left else 1)
 
 
 def _print_outcome(request: SweepRequest, outcome: SweepOutcome) -> None:
@@ -411,8 +419,7 @@ def run_command(
             require_no_obstacles(work.graphs, out, measuring.resume)
     else:
         outcome = carry_out_points(asked, progress)
-        if outcome.left or outcome.failed:
-            raise SystemExit(OUT_OF_TIME if outcome.left else 1)
+        end_measuring(outcome.left, outcome.failed, asked.path)
 
 
 @click.command(cls=KnobCommand)

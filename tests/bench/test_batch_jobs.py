@@ -44,6 +44,8 @@ def test_a_sweep_without_time_names_the_points_that_are_left(tmp_path: Path) -> 
     done = bfsbench(*words, "--minutes", "1e-9", "--json", cwd=tmp_path, check=124)
     end = json.loads(done.stdout.splitlines()[-1])
     assert (end["how"], end["points"], end["left"]) == ("time over", 0, 2)
-    assert done.stderr == "bfsbench: the time is over: continue with --resume --out r.csv\n"
+    assert (
+        done.stderr == "bfsbench: the time is over with 2 points left: continue with --resume --out r.csv\n"
+    )
     bfsbench(*words, "--resume", cwd=tmp_path)
     assert len(read_rows(tmp_path / "r.csv")) == 2

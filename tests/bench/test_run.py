@@ -445,7 +445,10 @@ def test_a_sweep_whose_time_is_over_says_how_to_continue(
     moments = iter([0.0, 0.0, math.inf])
     monkeypatch.setattr("bfsbench.bench.sweep.time", SimpleNamespace(monotonic=lambda: next(moments)))
     done = run(*words, cwd=tmp_path, check=124)
-    assert done.stderr.splitlines()[-1] == "bfsbench: the time is over: continue with --resume --out r.csv"
+    assert (
+        done.stderr.splitlines()[-1]
+        == "bfsbench: the time is over with 2 points left: continue with --resume --out r.csv"
+    )
     assert [row["variant"] for row in read_rows(tmp_path / "r.csv")] == ["cpu_queue"] * 2
     monkeypatch.undo()
     run(*words, "--resume", cwd=tmp_path)

@@ -71,6 +71,17 @@ def test_every_experiment_can_be_planned_and_says_how_long_it_takes(tmp_path: Pa
     assert list(tmp_path.iterdir()) == []
 
 
+def test_experiments_that_run_out_of_time_say_what_is_left(mine: Path, tmp_path: Path) -> None:
+    (tmp_path / "more.toml").write_text(MINE.replace('"push", ', ""))
+    words = (str(mine), "more.toml", "--stand-ins", "--graph", "streets")
+    stopped = tiny(*words, "--minutes", "1e-9", cwd=tmp_path, check=124)
+    *_, first, _, second, last = stopped.stderr.splitlines()
+    assert (first, second) == ("mine: 3 points left", "more: 1 point left")
+    assert last == "bfsbench: the time is over with 4 points left: continue with --resume --out out"
+    tiny(*words, "--minutes", "9", "--resume", cwd=tmp_path)
+    assert [len(read_rows(tmp_path / "out" / name)) for name in ("mine.csv", "more.csv")] == [3, 1]
+
+
 def test_a_dry_run_counts_what_is_left(mine: Path, tmp_path: Path) -> None:
     words = (str(mine), "--stand-ins", "--graph", "streets", "--resume")
     assert "3 points, each" in tiny(*words, "--dry-run", cwd=tmp_path).stdout
