@@ -39,9 +39,6 @@ READ_EVERY_MS = 20.0
 and reading it takes time."""
 
 
-TIE = 0.01
-"""Two points count as equally fast if the confidence intervals of both medians lie in a narrow range. The
-range may be as wide as this share of the lower median."""
 RETAKEN = 4
 """At most RETAKEN * n samples of a point are discarded because the device throttled. The number n is the
 largest number of samples that the point may take."""
@@ -83,23 +80,23 @@ def interval(samples: Sequence[float]) -> tuple[float, float]:
     return (ordered[outside], ordered[-1 - outside]) if outside >= 0 else (-math.inf, math.inf)
 
 
-def contenders(times: Sequence[Sequence[float]]) -> list[int]:
-    """Return the indices of the configurations that may be the fastest. If only one index is returned, no
-    other configuration is noticeably faster.
+def contenders(times: Sequence[Sequence[float]]) -> tuple[int, dict[int, float]]:
+    """Return the index of the configuration with the lowest median, and the configurations that may be as
+    fast: a dictionary from their indices to the largest possible difference, in per cent.
 
-    ``times`` contains the samples of each configuration. The configuration with the lowest median comes
-    first. Another configuration may be faster if its median's confidence interval overlaps the first
-    configuration's interval. Nevertheless, it is left out if the two intervals together are no wider than TIE
-    times the lowest median. The two configurations then count as equally fast.
+    ``times`` contains the samples of each configuration. A configuration may be as fast if its median's
+    confidence interval overlaps the interval of the lowest median. The largest possible difference is the
+    width of the two intervals together, as a share of the lowest median.
     """
     best = min(range(len(times)), key=lambda place: statistics.median(times[place]))
     low, high = interval(times[best])
-    tied = TIE * statistics.median(times[best])
-    found = [best]
-    for place, (from_, to) in enumerate(map(interval, times)):
-        if place != best and high >= from_ and max(high, to) - min(low, from_) > tied:
-            found.append(place)
-    return found
+    percent = 100 / statistics.median(times[best])
+    intervals = enumerate(map(interval, times))
+    return best, {
+        place: percent * (max(high, to) - min(low, from_))
+        for place, (from_, to) in intervals
+        if place != best and high >= from_
+    }
 
 
 @cache

@@ -26,6 +26,8 @@ MOST = 1000
 """The default maximum number of samples of a point, if noise or time decides how many are taken."""
 MOST_TO_DECIDE = 100
 """The default maximum number of samples of a point with ``until_decided``."""
+TIE = 1.0
+"""The default of ``tie``, in per cent."""
 FEWEST_FOR_NOISE = 6
 """The minimum number of samples that give a 95 % confidence interval of the median."""
 LONGEST_TIMEOUT_S = 1e6
@@ -139,6 +141,12 @@ class Method:
         "The points of a graph take turns until the fastest per source is known with 95 % confidence, or "
         f"each has {MOST_TO_DECIDE} samples.",
     )
+    tie: float = _of_samples(
+        TIE,
+        "With {until_decided}: points whose medians differ by at most this much count as equally fast.",
+        metavar="PERCENT",
+        above=0,
+    )
     min_samples: int | None = _of_samples(
         None,
         "At least N samples, if noise or time decides their number; {repeats} by default.",
@@ -191,6 +199,8 @@ class Method:
         if (self.min_samples or self.max_samples) and not self._open_ended:
             needed = "{max_noise}, {min_time} or {until_decided}"
             raise OptionError(f"{{min_samples}} and {{max_samples}} go with {needed}")
+        if self.tie != TIE and not self.until_decided:
+            raise OptionError("{tie} goes with {until_decided}")
         fewest, most = self.fewest, self.most
         if most < fewest:
             raise OptionError(f"{{max_samples}} {most} is less than {{min_samples}} {fewest}")

@@ -51,7 +51,7 @@ METHODS = ("optuna", "axes", "restarts", "exhaustive")
 """
 
 NOT_TUNED = (
-    *("until_decided", "order", "profile", "parents"),
+    *("until_decided", "tie", "order", "profile", "parents"),
     *("cluster", "mixed_devices", "tls", "insecure"),
 )
 """Measuring options that a tuning does not have. A tuning compares configurations as they are measured, so

@@ -161,7 +161,7 @@ def _graph_in_turns(
             turns[named[axes_of(measured.row)]].append(measured)
         pending = [*_unfinished({point: turns[point] for point in pending}, method)]
         turn = replace(turn, energy=False, cupti=False, profile=False, parents=False)
-    undecided = [*_undecided(turns)] if method.until_decided else []
+    undecided = [*_undecided(turns, method)] if method.until_decided else []
     for point in points:
         yield _together(turns[point], method, point in undecided)
 
@@ -178,13 +178,13 @@ def _by_source(turns: Mapping[Point, Sequence[Measured]]) -> list[dict[Point, li
     return [*times.values()]
 
 
-def _undecided(turns: Mapping[Point, Sequence[Measured]]) -> Iterator[Point]:
+def _undecided(turns: Mapping[Point, Sequence[Measured]], method: Method) -> Iterator[Point]:
     """For each source, yield the points (configurations) that may be the fastest. If a source has only one
     such point, this point is not yielded."""
     for together in _by_source(turns):
-        places = contenders([*together.values()])
-        if len(places) > 1:
-            yield from ([*together][place] for place in places)
+        best, others = contenders([*together.values()])
+        if places := [place for place, percent in others.items() if percent > method.tie]:
+            yield from ([*together][place] for place in (best, *places))
 
 
 def _unfinished(turns: Mapping[Point, Sequence[Measured]], method: Method) -> Iterator[Point]:
@@ -197,7 +197,8 @@ def _unfinished(turns: Mapping[Point, Sequence[Measured]], method: Method) -> It
         wanting = [point for point, samples in together.items() if not enough(method, samples)]
         if method.until_decided:
             exhausted = any(len(samples) >= method.most for samples in together.values())
-            if wanting or not (exhausted or len(contenders([*together.values()])) == 1):
+            _, others = contenders([*together.values()])
+            if wanting or (not exhausted and any(percent > method.tie for percent in others.values())):
                 wanting = [*together]
         yield from wanting
 
@@ -224,7 +225,8 @@ def _together(turns: Sequence[Measured], method: Method, undecided: bool) -> Mea
     told = [text for row in rows for text in row["warnings"].split("; ") if text]
     if undecided:
         told.append(
-            f"{UNDECIDED}: {len(rows)} samples do not show which search is fastest, raise --max-samples"
+            f"{UNDECIDED}: {len(rows)} samples do not show which search is fastest, "
+            "raise --max-samples or --tie"
         )
     columns = {
         **{name: first.get(name, "") for name in FIRST_TURN},

@@ -1,6 +1,7 @@
 """Define the commands ``run`` and ``tune``, and functions for all commands that measure."""
 
 import json
+import math
 import shlex
 import sys
 from collections import Counter
@@ -17,12 +18,12 @@ from typing import Self
 
 import click
 
-from bfsbench.bench.measure import interval
+from bfsbench.bench.measure import contenders
 from bfsbench.bench.options import Method
 from bfsbench.bench.plan import Axes, Crossing, Several, Work, check_knobs, chosen_variants
 from bfsbench.bench.sweep import SweepOutcome, SweepProgress, SweepRequest, deadline_in, preview, sweep
 from bfsbench.bench.tune import METHODS, NOT_TUNED, Configuration, Tuning, best
-from bfsbench.bench.worker import UNDECIDED, DeviceInfo, Measured
+from bfsbench.bench.worker import DeviceInfo, Measured
 from bfsbench.cli.options import (
     FILE,
     POSITIVE,
@@ -236,7 +237,7 @@ def _print_outcome(request: SweepRequest, outcome: SweepOutcome) -> None:
         click.echo(rendered(summary(table(outcome.rows), levels)))
         for line in warnings(table(outcome.rows)):
             click.echo(f"warning: {line}", err=True)
-    for line in [*decisions(outcome.rows)] if request.method.until_decided else []:
+    for line in decisions(outcome.rows, request.method.tie) if request.method.until_decided else ():
         click.echo(line, err=True)
     came = ", ".join(f"{count} {status}" for status, count in sorted(outcome.statuses.items()))
     came = came or ("none measured" if outcome.left else "nothing left to do")
@@ -244,10 +245,11 @@ def _print_outcome(request: SweepRequest, outcome: SweepOutcome) -> None:
     click.echo(f"{plural(outcome.statuses.total(), 'point')}: {came}{see}", err=True)
 
 
-def decisions(rows: Iterable[Mapping[str, str]]) -> Iterable[str]:
-    """Yield a line for each graph and source. The line names the fastest search and the searches that are
-    equally fast. If the samples do not show which search is the fastest, the line names all candidates.
-    Emulated kernels are left out, because their times say nothing about a GPU."""
+def decisions(rows: Iterable[Mapping[str, str]], tie: float) -> Iterable[str]:
+    """Yield a line for each graph and source. The line names the fastest search and the searches that differ
+    from it by at most ``tie`` per cent. If the samples do not show which search is the fastest, the line
+    names all candidates, and says by how much they may differ. Emulated kernels are left out, because their
+    times say nothing about a GPU."""
     groups: dict[str, list[Mapping[str, str]]] = {}
     for row in rows:
         if row["status"] == "ok" and row["backend"] != "cpu":
@@ -255,14 +257,16 @@ def decisions(rows: Iterable[Mapping[str, str]]) -> Iterable[str]:
     for name, group in groups.items():
         times = [[float(text) for text in row["search_ms_samples"].split(";")] for row in group]
         samples = plural(max(map(len, times)), "sample")
-        if left := [row for row in group if UNDECIDED in row["warnings"]]:
-            yield f"{name}: undecided after {samples}: {', '.join(map(_shape, left))}"
+        best, others = contenders(times)
+        if left := {place: percent for place, percent in others.items() if percent > tie}:
+            shapes = ", ".join(_shape(group[place]) for place in (best, *left))
+            most = math.ceil(10 * max(left.values())) / 10
+            equal = f"they differ by at most {most:g} % ('--resume --tie {most:g}' calls them equal)"
+            yield f"{name}: undecided after {samples}: {shapes}; {equal}"
             continue
-        best = min(range(len(group)), key=lambda place: median(times[place]))
-        _, high = interval(times[best])
-        equal = [_shape(group[i]) for i in range(len(group)) if i != best and interval(times[i])[0] <= high]
         won = f"{_shape(group[best])} is the fastest, with a median of {median(times[best]):.4g} ms"
-        also = f"; equally fast: {', '.join(equal)}" if equal else ""
+        equal = ", ".join(_shape(group[place]) for place in others)
+        also = f"; equal within {tie:g} %: {equal}" if others else ""
         yield f"{name}: decided by medians after {samples}: {won}{also}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -64,6 +65,16 @@ def test_points_with_equal_times_are_decided() -> None:
     assert {*samples(lambda name, source, turn: 1 + turn % 2 / 1000).values()} == {6}
 
 
+def test_a_wider_tie_decides_between_noisy_searches() -> None:
+    def noisy(_name: str, _source: int | None, turn: int) -> float:
+        return 1.0 + turn % 2 / 50
+
+    assert {*samples(noisy).values()} == {MOST_TO_DECIDE}
+    assert {*samples(noisy, tie=3).values()} == {6}
+    with pytest.raises(UsageError, match="tie goes with until_decided"):
+        Method(tie=3)
+
+
 def test_noise_takes_more_samples_for_all_points() -> None:
     """Half of the samples of either point are slow, so more samples are needed to tell the medians apart."""
     noisy = samples(lambda name, source, turn: (1.0 if name == "push" else 1.1) + (turn % 2) * 0.15)
@@ -88,9 +99,10 @@ def test_a_point_that_fails_stops_and_the_others_go_on() -> None:
 
 def test_intervals_that_overlap_do_not_decide() -> None:
     close = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5]
-    assert contenders([[ms + 0.1 for ms in close], close, [ms + 0.6 for ms in close]]) == [1, 0]
-    assert contenders([[1.0] * 5, [9.0] * 5]) == [0, 1], "five samples have no interval"
-    assert contenders([close]) == [0]
+    best, others = contenders([[ms + 0.1 for ms in close], close, [ms + 0.6 for ms in close]])
+    assert (best, others) == (1, {0: pytest.approx(100 * 0.6 / 1.25)})
+    assert contenders([[1.0] * 5, [9.0] * 5]) == (0, {1: math.inf}), "five samples have no interval"
+    assert contenders([close]) == (0, {})
 
 
 def test_rows_name_the_option(tmp_path: Path) -> None:
@@ -103,9 +115,12 @@ def test_rows_name_the_option(tmp_path: Path) -> None:
     count = len(rows[0]["search_ms_samples"].split(";"))
     said = re.search(rf"(un)?decided(?: by medians)? after {count} samples: (.*)\n", done.stderr)
     assert said and bool(said[1]) == bool(undecided)
-    assert said[2] == ", ".join(undecided) or said[2].startswith(
-        f"{min(rows, key=typical)['variant']} is the "
-    )
+    first = min(rows, key=typical)["variant"]
+    others = [name for name in undecided if name != first]
+    assert said[2].startswith(f"{', '.join((first, *others))}; they " if undecided else f"{first} is the ")
+    again = (*words, "--until-decided", "--max-samples", "8", "--tie", "1e6", "--resume", "--out", "r.csv")
+    resumed = bfsbench(*again, cwd=tmp_path)
+    assert "nothing left to do" in resumed.stderr and "undecided after" not in resumed.stderr
 
 
 def typical(row: Mapping[str, str]) -> float:
@@ -116,7 +131,7 @@ def typical(row: Mapping[str, str]) -> float:
     ("scipy_ms", "said"),
     [
         (2.0, "cpu_queue is the fastest, with a median of 1 ms\n"),
-        (1.001, "cpu_queue is the fastest, with a median of 1 ms; equally fast: scipy\n"),
+        (1.001, "cpu_queue is the fastest, with a median of 1 ms; equal within 1 %: scipy\n"),
     ],
 )
 def test_the_last_lines_name_the_fastest_search(scipy_ms: float, said: str) -> None:
@@ -130,7 +145,12 @@ def test_the_last_lines_name_the_fastest_search(scipy_ms: float, said: str) -> N
             ("push", 0.1, "cpu"),
         )
     ]
-    assert [f"{line}\n" for line in decisions(rows)] == [f"g: decided by medians after 9 samples: {said}"]
+    (line,) = decisions(rows, 1.0)
+    assert f"{line}\n" == f"g: decided by medians after 9 samples: {said}"
+    if scipy_ms < 2:
+        (line,) = decisions(rows, 0.5)
+        equal = "they differ by at most 0.7 % ('--resume --tie 0.7' calls them equal)"
+        assert line == f"g: undecided after 9 samples: cpu_queue, scipy; {equal}"
 
 
 def test_rows_that_may_be_the_fastest_say_so() -> None:
