@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import bfsbench
 from bfsbench.support.paths import CACHE_PARTS
 from tests.commands import invoke, refused
 
@@ -35,6 +36,22 @@ def test_only_the_named_folders_are_removed(cache: Path) -> None:
     assert [path.name for path in cache.iterdir()] == ["entries"]
     assert "entries" in done.stdout and "graphs" not in done.stdout
     assert refused(invoke("cache", "--clean", "grphs")).startswith("unknown folder 'grphs': there are ")
+
+
+def test_single_graphs_are_removed(cache: Path) -> None:
+    made = "kronecker(scale=4,edge_factor=2)"
+    for graph in ("path(n=2)", "path(n=2):self_loops=drop", "path(n=21)", made):
+        bfsbench.load(graph)
+    (cache / "downloads" / "mine").mkdir(parents=True)
+    done = invoke("cache", "--clean", "graphs/path(n=2),downloads/mine")
+    assert done.stderr.count("removed ") == 3
+    left = sorted(path.name.split("_")[0] for path in (cache / "graphs").glob("[!.]*"))
+    assert left == ["kronecker", "path"] and not [*(cache / "downloads").iterdir()]
+    assert refused(invoke("cache", "--clean", "graphs/path(n=2)")).startswith(
+        "unknown name in graphs 'path(n=2)'"
+    )
+    assert refused(invoke("cache", "--clean", "graphs/../native")).startswith("unknown name in graphs")
+    assert invoke("cache", "--clean", f"graphs/{made}").exit_code == 0
 
 
 def test_the_page_about_graphs_lists_all_folders() -> None:

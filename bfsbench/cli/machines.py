@@ -3,22 +3,26 @@ clusters."""
 
 import asyncio
 import json
+import re
 import shutil
 import textwrap
 from contextlib import closing
 from dataclasses import asdict
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import click
 
 from bfsbench.backends import GPU_BACKENDS, open_device
+from bfsbench.bench.axes import split_list
 from bfsbench.cli.options import FOLDER, PATH, format_option, measuring_option, rendered, require_known
 from bfsbench.cluster.address import FORMS, Running, host_and_port, is_loopback, parse
 from bfsbench.cluster.certificates import make, security_in
+from bfsbench.graphs.store import readable
 from bfsbench.reports.table import WIDTH, Table
 from bfsbench.support.doctor import Section, examine, usable_backends
-from bfsbench.support.errors import UsageError, size_text
+from bfsbench.support.errors import UsageError, size_text, unknown_name
 from bfsbench.support.interrupts import INTERRUPTED
 from bfsbench.support.paths import CACHE_PARTS, cache_dir
 from bfsbench.support.storage import output
@@ -103,8 +107,9 @@ def _text(section: Section) -> str:
 @click.option(
     "--clean",
     metavar="PARTS",
-    help="Remove these folders of the cache, or 'all'. Later commands make or download missing files again, "
-    "except built entries ('bfsbench entry build' makes them).",
+    help="Remove these folders of the cache, or 'all'; 'graphs/NAME' removes one graph, 'downloads/NAME' its "
+    "files. Later commands make or download missing files again, except built entries ('bfsbench entry "
+    "build' makes them).",
 )
 @format_option()
 def cache_command(clean: str | None, style: str) -> None:
@@ -114,16 +119,15 @@ def cache_command(clean: str | None, style: str) -> None:
     """
     cache = cache_dir()
     if clean is not None:
-        wanted = list(CACHE_PARTS) if clean == "all" else clean.split(",")
-        require_known("folder", wanted, CACHE_PARTS)
-        for name in wanted:
+        wanted = list(CACHE_PARTS) if clean == "all" else split_list(clean)
+        for path in list(chain.from_iterable(_named(cache, name) for name in wanted)):
             try:
-                shutil.rmtree(cache / name)
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
             except FileNotFoundError:
                 continue
             except OSError as error:
                 raise UsageError(f"cannot remove {error.filename}: {error.strerror}") from error
-            click.echo(f"removed {cache / name}", err=True)
+            click.echo(f"removed {path}", err=True)
     rows = [
         (name, len(files), sum(file.stat().st_size for file in files), content)
         for name, content in CACHE_PARTS.items()
@@ -134,6 +138,21 @@ def cache_command(clean: str | None, style: str) -> None:
     cells = [(name, files, size(number), content) for name, files, number, content in rows]
     table = Table("cache", f"Cache in {cache}", ("folder", "files", heading, "content"), [*cells], notes)
     click.echo(rendered([table], style), nl=False)
+
+
+def _named(cache: Path, wanted: str) -> list[Path]:
+    """Return the paths in the cache that ``wanted`` names: a folder of the cache, or what a folder has under
+    one name. A graph has a folder for each set of reading options. Raises UsageError for an unknown name.
+    """
+    part, _, name = wanted.partition("/")
+    require_known("folder", [part], CACHE_PARTS)
+    if not name:
+        return [cache / part]
+    form = re.compile(rf"{re.escape(readable(name))}(_.*)?(-[0-9a-f]{{16}})?")
+    paths = sorted((cache / part).glob("[!.]*"))
+    if not (found := [path for path in paths if form.fullmatch(path.name)]):
+        raise unknown_name(f"name in {part}", name, [path.name for path in paths], f"ls {cache / part}")
+    return found
 
 
 @click.command()

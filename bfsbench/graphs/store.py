@@ -84,6 +84,11 @@ class _Sealed(msgspec.Struct, frozen=True):
     meta: msgspec.Raw
 
 
+def readable(name: str) -> str:
+    """Returns the readable part of the name of a graph's folder."""
+    return re.sub(r"[^A-Za-z0-9.=-]+", "_", name)[-60:].strip("_.")
+
+
 class GraphStore:
     """Stores converted graphs in one folder, by name and options for reading. Several processes may use the
     folder at the same time."""
@@ -95,8 +100,7 @@ class GraphStore:
         """Returns the folder of a graph. Its name is readable, and a hash of ``name`` and ``recipe`` makes it
         unique."""
         key = hashlib.sha256(msgspec.json.encode([name, asdict(recipe)])).hexdigest()[:16]
-        readable = re.sub(r"[^A-Za-z0-9.=-]+", "_", name)[-60:].strip("_.")
-        return self.root / f"{readable}-{key}"
+        return self.root / f"{readable(name)}-{key}"
 
     def open(self, name: str, recipe: Recipe, source_checksum: str, *, check: bool = True) -> Graph | None:
         """Returns the stored graph, with memory-mapped and read-only arrays, or None if there is none.
