@@ -15,15 +15,13 @@ from bfsbench.bench.options import Method
 from bfsbench.bench.plan import Several
 from bfsbench.bench.sweep import deadline_in, preview
 from bfsbench.cli.options import FOLDER, PATH, POSITIVE, KnobCommand, completer, measuring_options, rendered
-from bfsbench.cli.sweeps import carry_out_points, end_measuring, print_plan, request
+from bfsbench.cli.sweeps import carry_out_points, end_measuring, print_plan, print_time, request
 from bfsbench.experiments import bundled, find, graph500
 from bfsbench.experiments.declaration import Experiment, GraphUse
 from bfsbench.experiments.graph500 import LARGEST_SCALE, NUM_SOURCES, SMALLEST_SCALE
 from bfsbench.experiments.sweeps import (
-    RULE,
     Choice,
     choose,
-    expected_seconds,
     reduced_to,
     require_all,
     works_of,
@@ -285,9 +283,8 @@ def _print_plan(experiment: Experiment, choices: list[Choice], measuring: Method
     points = preview(request(method, work, path)) if work.works else []
     click.echo(f"{experiment.name}: {experiment.title}\n")
     print_plan(points, measuring.repeats)
-    seconds, guessed = expected_seconds(points, RESULTS)
-    basis = f"{guessed} of them counted as {RULE}" if guessed else f"by rows in {RESULTS}/"
-    click.echo(f"about {seconds:.0f} s, reading and generating graphs not counted ({basis})\n")
+    print_time(points, RESULTS)
+    click.echo()
 
 
 def _show(experiment: Experiment, files: list[Path], folder: Path, choices: list[Choice]) -> None:

@@ -46,7 +46,7 @@ from bfsbench.graphs.load import GraphName, known_vertices, memory_lines, not_he
 from bfsbench.reports import summary, warnings
 from bfsbench.reports.levels import read_levels
 from bfsbench.rows.point import KnobValue, Point, row_name
-from bfsbench.rows.provenance import now, seconds_per_row
+from bfsbench.rows.provenance import UNKNOWN_RULE, expected_seconds, now
 from bfsbench.rows.results import OTHER_SUFFIXES, as_values, table
 from bfsbench.support.errors import OptionError, UsageError, plural, printable
 from bfsbench.support.interrupts import INTERRUPTED, OUT_OF_TIME
@@ -285,20 +285,17 @@ def print_plan(points: Sequence[Point], repeats: int) -> None:
     click.echo(f"\n{total}, each run once to check it and {timed} to time it")
 
 
-def print_time(points: Sequence[Point], path: Path) -> None:
-    """Print roughly how long it will take to measure these points (configurations). The estimate is based on
-    the rows that the result file already has on the same graphs. Prints nothing if the file has too few
-    rows."""
-    paces = seconds_per_row(path)
-    left = Counter(row_name(point.graph) for point in points)
-    known = Counter({graph: count for graph, count in left.items() if graph in paces})
-    if not known:
+def print_time(points: Sequence[Point], rows: Path) -> None:
+    """Print roughly how long these points (configurations) will take, by the rows of a result file, or of all
+    result files below a folder."""
+    if not points:
         return
-    seconds = sum(paces[graph] * count for graph, count in known.items())
+    seconds, guessed = expected_seconds(points, rows)
     size, unit = next((size, unit) for size, unit in _UNITS if seconds >= 2 * size or size == 1)
-    which = "" if known == left else f" for {known.total()} of them, on graphs with rows in {path}"
-    how = f"if they take as long as the points in {path}"
-    click.echo(f"about {max(seconds / size, 1):.0f} {unit}{which}, {how}")
+    how = f"if points take as long as in {rows}" if guessed < len(points) else ""
+    guess = f"{guessed} of them counted as {UNKNOWN_RULE}" if guessed else ""
+    basis = "; ".join(filter(None, (how, guess)))
+    click.echo(f"about {max(seconds / size, 1):.0f} {unit} without reading graphs, {basis}")
 
 
 _UNITS = ((3600, "h"), (60, "min"), (1, "s"))

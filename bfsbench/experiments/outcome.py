@@ -24,7 +24,7 @@ from bfsbench.graphs.marks import UNMARKED, split_marks
 from bfsbench.programs.families.bfs.profile import parse_counters
 from bfsbench.reports.levels import read_levels
 from bfsbench.reports.rows import configurations, fastest, kinds, with_device
-from bfsbench.rows.results import OTHER_SUFFIXES, read_results
+from bfsbench.rows.results import read_results, tables_below
 from bfsbench.support.errors import InputError
 from bfsbench.variants import all_variants, find_family
 
@@ -296,8 +296,8 @@ _PLACE = ["graph_checksum", "source", "device"]
 def known_rows(folder: Path) -> pd.DataFrame:
     """Returns the rows of all result files in a folder and its subfolders. Files that are not valid result
     files are left out."""
-    paths = (path.resolve() for path in folder.rglob("*.csv") if not path.name.endswith(OTHER_SUFFIXES))
-    return _read_known(tuple((path, path.stat().st_mtime_ns) for path in sorted(paths)))
+    paths = map(Path.resolve, tables_below(folder))
+    return _read_known(tuple((path, path.stat().st_mtime_ns) for path in paths))
 
 
 @lru_cache(maxsize=1)

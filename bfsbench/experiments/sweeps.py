@@ -1,4 +1,4 @@
-"""Chooses the graphs and the runs that an experiment measures, and estimates their time from earlier rows.
+"""Chooses the graphs and the runs that an experiment measures.
 
 ``choose`` picks the graphs: the paper's own graphs, shrunk graphs, or similar graphs (stand-ins). The names
 of shrunk graphs and of stand-ins contain marks (see :mod:`bfsbench.graphs.marks`). ``works_of`` turns the
@@ -10,22 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from pathlib import Path
-from statistics import median
 
 import msgspec
 
-from bfsbench.backends import GPU_BACKENDS
 from bfsbench.bench import axes as axis_language
 from bfsbench.bench.plan import Axes, Crossing, Several, SourceChoice, Work
 from bfsbench.bench.tune import Space, Tuning
 from bfsbench.experiments.declaration import Experiment, GraphUse, Sweep
-from bfsbench.experiments.outcome import known_rows
 from bfsbench.experiments.series import Series, authors_form, variants_of
 from bfsbench.graphs.generators import recommended_source
 from bfsbench.graphs.load import GraphName, not_here, resolve
-from bfsbench.graphs.marks import Marks, split_marks
-from bfsbench.rows.point import KnobValue, Point, row_name
+from bfsbench.graphs.marks import Marks
+from bfsbench.rows.point import KnobValue
 from bfsbench.support.errors import InputError, UsageError
 from bfsbench.variants import find_family
 from bfsbench.variants.base import Variant
@@ -88,42 +84,6 @@ def _shrunk(request: GraphName, scale: float) -> GraphName:
     share = float(f"{request.marks.shrink * scale:g}")  # the graph's name has this rounded number
     shrunk = replace(request, marks=Marks(share, request.marks.stands_for))
     return request if request.spec is not None and shrunk.spec == request.spec else shrunk
-
-
-UNKNOWN_S = {**dict.fromkeys(GPU_BACKENDS, 0.5), "host": 0.5, "cpu": 2.0}
-"""Seconds assumed for a configuration that was not measured before, by backend."""
-
-RULE = ", ".join(f"{seconds:g} s on {backend}" for backend, seconds in UNKNOWN_S.items())
-
-
-def expected_seconds(points: Sequence[Point], folder: Path) -> tuple[float, int]:
-    """Returns the expected time in s for measuring these points, and the number of points without earlier
-    rows. A point is one configuration: graph, source, variant, backend, grid, block and knobs.
-
-    The earlier rows of a point are the rows with its graph, variant and backend in the result files below
-    ``folder``. For points without earlier rows, the time in ``UNKNOWN_S`` is assumed.
-    """
-    rows = known_rows(folder)
-    rows = rows[(rows["status"] == "ok") & (rows["wall_ms_samples"] != "")]
-    columns = (rows[name] for name in ("graph", "variant", "backend", "prepare_ms", "wall_ms_samples"))
-    known: dict[tuple[str, str, str], list[float]] = {}
-    for graph, variant, backend, prepare_ms, wall_ms in zip(*columns, strict=True):
-        samples = [float(sample) for sample in wall_ms.split(";")]
-        spent_ms = float(prepare_ms) + samples[0] + sum(samples) * 2
-        known.setdefault((_itself(graph), variant, backend), []).append(spent_ms / 1e3)
-    seconds, guessed = 0.0, 0
-    for point in points:
-        taken = known.get((_itself(point.graph), point.variant, point.backend))
-        seconds += median(taken) if taken else UNKNOWN_S[point.backend]
-        guessed += taken is None
-    return seconds, guessed
-
-
-def _itself(full_name: str) -> str:
-    """Returns a graph's full name. If the graph is a stand-in, its mark is removed from the name."""
-    name, _, direction = row_name(full_name).rpartition(":")
-    plain, marks = split_marks(name)
-    return f"{plain}{Marks(marks.shrink).suffix}:{direction}"
 
 
 RECOMMENDED = "recommended"

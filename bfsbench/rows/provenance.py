@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tokenize
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from itertools import pairwise
@@ -28,16 +29,18 @@ from types import ModuleType
 from typing import Any
 
 from bfsbench import __version__
+from bfsbench.backends import GPU_BACKENDS
 from bfsbench.graphs.graph import Graph
+from bfsbench.graphs.marks import Marks, split_marks
 from bfsbench.kernels import source_files
 from bfsbench.kernels.source import SourceText
 from bfsbench.programs import KernelProgram, KnobValue, Variant
 from bfsbench.rows.columns import COLUMNS
 from bfsbench.rows.point import Point, row_name
 from bfsbench.rows.reading import read_texts
-from bfsbench.rows.results import SCHEMA_VERSION
+from bfsbench.rows.results import SCHEMA_VERSION, tables_below
 from bfsbench.support import toolchain
-from bfsbench.support.errors import ToolchainError, UsageError, no_formula, printable
+from bfsbench.support.errors import InputError, ToolchainError, UsageError, no_formula, printable
 from bfsbench.support.machine import cpu_model, usable_cores
 from bfsbench.support.paths import KERNEL_HEADERS, PACKAGE
 from bfsbench.variants import find
@@ -178,24 +181,55 @@ def read_runs(rows: Path) -> list[dict[str, Any]]:
 
 
 _FEWEST_ROWS = 5
-"""Rows of a graph that an estimate of time needs."""
+"""Rows of a graph and backend in one file that an estimate of time needs."""
+_UNKNOWN_S = {**dict.fromkeys(GPU_BACKENDS, 0.5), "host": 0.5, "cpu": 2.0}
+"""Seconds assumed for a point without such rows, by backend."""
+UNKNOWN_RULE = ", ".join(f"{seconds:g} s on {backend}" for backend, seconds in _UNKNOWN_S.items())
 
 
-def seconds_per_row(rows: Path) -> dict[str, float]:
-    """Return the mean time in s between consecutive rows of a result file, for each graph with enough rows.
+def expected_seconds(points: Iterable[Point], rows: Path) -> tuple[float, int]:
+    """Return how long these points (configurations) will take, in s, and how many of them are guessed by
+    _UNKNOWN_S.
+
+    All other points take as long as the points on their graph and backend in the result file ``rows``, or in
+    the result files below the folder ``rows``.
+    """
+    paces: dict[tuple[str, str], float] = {}
+    for file in tables_below(rows) if rows.is_dir() else [rows]:
+        with suppress(InputError):
+            paces |= _seconds_per_row(file)
+    seconds, guessed = 0.0, 0
+    for point in points:
+        pace = paces.get((_searched(point.graph), point.backend))
+        seconds += _UNKNOWN_S[point.backend] if pace is None else pace
+        guessed += pace is None
+    return seconds, guessed
+
+
+def _seconds_per_row(rows: Path) -> dict[tuple[str, str], float]:
+    """Return the mean time between the rows of a result file in s, for each graph and backend with enough
+    rows.
 
     Several runs may have written the file. If there were n runs, the n - 1 longest times between rows are
     ignored, because they are probably the pauses between the runs. Returns an empty dictionary if the file
     has no record of its runs.
     """
     runs = len(read_runs(rows))
-    texts = read_texts(rows, COLUMNS, ("taken_at", "graph"))
-    taken = sorted(zip(map(datetime.fromisoformat, texts["taken_at"]), texts["graph"], strict=True))
-    between = sorted(((then - at).total_seconds(), graph) for (at, graph), (then, _) in pairwise(taken))
-    times: dict[str, list[float]] = {}
-    for seconds, graph in between[: max(0, len(between) - runs + 1)] if runs else ():
-        times.setdefault(row_name(graph), []).append(seconds)
-    return {graph: fmean(found) for graph, found in times.items() if len(found) >= _FEWEST_ROWS}
+    texts = read_texts(rows, COLUMNS, ("taken_at", "graph", "backend"))
+    moments = map(datetime.fromisoformat, texts["taken_at"])
+    taken = sorted(zip(moments, texts["graph"], texts["backend"], strict=True))
+    between = sorted(((then - at).total_seconds(), *where) for (at, *where), (then, *_) in pairwise(taken))
+    times: dict[tuple[str, str], list[float]] = {}
+    for seconds, graph, backend in between[: max(0, len(between) - runs + 1)] if runs else ():
+        times.setdefault((_searched(graph), backend), []).append(seconds)
+    return {where: fmean(found) for where, found in times.items() if len(found) >= _FEWEST_ROWS}
+
+
+def _searched(full_name: str) -> str:
+    """Return a graph's full name. If the graph is a stand-in, its mark is removed from the name."""
+    name, _, direction = row_name(full_name).rpartition(":")
+    plain, marks = split_marks(name)
+    return f"{plain}{Marks(marks.shrink).suffix}:{direction}"
 
 
 def describe_run(origins: Iterable[Mapping[str, str]]) -> dict[str, Any]:

@@ -298,6 +298,12 @@ def result_files(path: Path) -> list[Path]:
     return found
 
 
+def tables_below(folder: Path) -> list[Path]:
+    """Return the CSV files in a folder and its subfolders, without files that only lie beside result
+    files."""
+    return sorted(path for path in folder.rglob("*.csv") if not path.name.endswith(OTHER_SUFFIXES))
+
+
 def _has_results(path: Path) -> bool:
     with _readable(str(path)), path.open(encoding="utf-8", errors="replace") as file:
         return {"graph", "variant", "search_ms", "schema"} <= {*next(csv.reader([file.readline()]), ())}
