@@ -218,7 +218,9 @@ def _seconds_per_row(rows: Path) -> dict[tuple[str, str], float]:
     texts = read_texts(rows, COLUMNS, ("taken_at", "graph", "backend"))
     moments = map(datetime.fromisoformat, texts["taken_at"])
     taken = sorted(zip(moments, texts["graph"], texts["backend"], strict=True))
-    between = sorted(((then - at).total_seconds(), *where) for (at, *where), (then, *_) in pairwise(taken))
+    between = sorted(
+        ((then - at).total_seconds(), graph, backend) for (at, graph, backend), (then, *_) in pairwise(taken)
+    )
     times: dict[tuple[str, str], list[float]] = {}
     for seconds, graph, backend in between[: max(0, len(between) - runs + 1)] if runs else ():
         times.setdefault((_searched(graph), backend), []).append(seconds)
