@@ -62,6 +62,8 @@ def test_a_sweep_ends_at_its_limit_of_time() -> None:
     assert rows.empty and (progress.count, progress.total) == (0, 3)
     with pytest.raises(UsageError, match="minutes must be a number above 0"):
         bfsbench.sweep(LATTICE, "cpu_queue", minutes=-1)
+    with pytest.raises(UsageError, match=r"^out r\.levels\.csv: the names of other files"):
+        bfsbench.sweep(LATTICE, "cpu_queue", out="r.levels.csv")
 
 
 def test_graphs_without_names_are_told_apart_by_their_checksums() -> None:

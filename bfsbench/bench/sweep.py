@@ -40,7 +40,7 @@ from bfsbench.programs import Variant
 from bfsbench.rows.columns import AXES, COLUMNS, PROFILE_COLUMNS
 from bfsbench.rows.point import Point, row_name
 from bfsbench.rows.provenance import is_outdated, record_run
-from bfsbench.rows.results import LEVELS_SUFFIX, ResultWriter, axes_of
+from bfsbench.rows.results import LEVELS_SUFFIX, OTHER_SUFFIXES, ResultWriter, axes_of
 from bfsbench.support.errors import OptionError, UsageError, plural
 from bfsbench.support.toolchain import HELPERS, building
 
@@ -286,6 +286,9 @@ class SweepRequest:
     def __post_init__(self) -> None:
         if self.method.resume and self.path is None:
             raise OptionError("{resume} needs the {out} it is to continue")
+        if self.path is not None and self.path.name.endswith(OTHER_SUFFIXES):
+            reason = "the names of other files beside result files end like this: choose another name"
+            raise OptionError(f"{{out}} {{path}}: {reason}", path=str(self.path))
 
 
 @dataclass

@@ -47,7 +47,7 @@ from bfsbench.reports import summary, warnings
 from bfsbench.reports.levels import read_levels
 from bfsbench.rows.point import KnobValue, Point, row_name
 from bfsbench.rows.provenance import UNKNOWN_RULE, expected_seconds, now
-from bfsbench.rows.results import OTHER_SUFFIXES, as_values, table
+from bfsbench.rows.results import as_values, table
 from bfsbench.support.errors import OptionError, UsageError, plural, printable
 from bfsbench.support.interrupts import INTERRUPTED, OUT_OF_TIME
 from bfsbench.variants import all_families, family_of, find, find_family, with_aliases
@@ -161,13 +161,8 @@ def result_file(method: Method, out: Path | None, command: str) -> Path | None:
     """Return the path of the result file: ``out``, or else a file in results/ that is named after the current
     time.
 
-    Returns None if a sweep is resumed and ``out`` is None. Raises UsageError if ``out`` has the suffix of
-    another kind of file, such as level profiles.
+    Returns None if a sweep is to be resumed without ``out``.
     """
-    if out and out.name.endswith(OTHER_SUFFIXES):
-        raise UsageError(
-            f"--out {out}: the names of other files beside result files end like this: choose another name"
-        )
     moment = datetime.now().strftime(f"{command}-%Y%m%d-%H%M%S.csv")
     return out if out or method.resume else Path("results") / moment
 
