@@ -81,6 +81,8 @@ def report(
     of their own, such as ``best_emulated`` besides ``best``. By default the tables are those that the command
     makes, also for LaTeX if ``out`` ends in ``.tex``. ``graphs``, ``variants`` and ``backends`` select rows.
     ``as_published`` leaves out rows with a knob value by which this project changed the authors' search.
+    ``names`` maps names of searches and graphs to the names that tables and pictures show, such as
+    ``{"merrill": "Merrill et al."}``.
 
     ``out`` names a file to write as well. The suffix of its name decides what it holds: ``.html`` a page;
     ``.md``, ``.tex``, ``.csv``, ``.json`` or ``.txt`` the tables; ``.png``, ``.svg`` or ``.pdf`` a picture.
@@ -111,9 +113,11 @@ def report(
         raise InputError("there are no rows to report")
     frame = select(as_read(frame), graphs, variants, backends)
     frame = without_changes(frame) if as_published else frame
-    made = make_tables(frame, bases, levels, None if out is None else format_of(Path(out)))
-    if names is not None:
-        made = [table for table in made if any(f"{table.name}_".startswith(f"{name}_") for name in names)]
+    renamed = Names.of(set(frame["graph"]), set(frame["variant"]), names or {})
+    form = None if out is None else format_of(Path(out))
+    made = [*map(renamed.in_table, make_tables(frame, bases, levels, form))]
+    if chosen is not None:
+        made = [table for table in made if any(f"{table.name}_".startswith(f"{name}_") for name in chosen)]
     result = Report((table.name, table.frame()) for table in made)
     if suffix in PICTURES:
         layout = {"width": wide, "titled": not no_title, "names": renamed}

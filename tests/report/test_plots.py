@@ -469,7 +469,7 @@ def test_profiles_of_other_rows_are_left_out(tmp_path: Path) -> None:
 
 
 def test_an_unknown_kind_names_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="bars, heatmap"):
+    with pytest.raises(UsageError, match="bars, overview"):
         draw("pie", frame(tmp_path, [row()]))
 
 
