@@ -68,6 +68,20 @@ __global__ void scan(const int *in, int *out) {
     out[192 + threadIdx.x] = one;
 }
 
+struct Minus {
+    template <class T> __device__ T operator()(T &mine, T &other) { return mine - other; }
+};
+
+__global__ void differences(const int *in, int *out, int valid) {
+    using Difference = cub::BlockAdjacentDifference<int, kThreads>;
+    __shared__ typename Difference::TempStorage storage;
+    int first = 2 * threadIdx.x, items[2] = {in[first], in[first + 1]}, left[2];
+    Difference(storage).SubtractLeft(items, left, Minus(), 1000);
+    __syncthreads();
+    Difference(storage).SubtractRightPartialTile(items, items, Minus(), valid);
+    for (int i = 0; i < 2; ++i) out[first + i] = left[i], out[128 + first + i] = items[i];
+}
+
 template <class Call>
 void twice(Call call) {
     size_t bytes = 0;
@@ -105,6 +119,12 @@ int main() {
     int running = 0;
     for (int i = 0; i < 128; ++i) TRUE(host[i] == (running += i * 37 % 256 - 100));
     TRUE(host[128 + 4] == 6 + 2016 && host[192 + 63] == 1064);
+
+    differences<<<1, kThreads>>>(in, out, 100);
+    fetch(out, 256);
+    auto item = [](int i) { return i * 37 % 256 - 100; };
+    for (int i = 0; i < 128; ++i) TRUE(host[i] == item(i) - (i ? item(i - 1) : 1000));
+    for (int i = 0; i < 128; ++i) TRUE(host[128 + i] == item(i) - (i < 99 ? item(i + 1) : 0));
 
     twice([&](void *s, size_t &b) { return cub::DeviceReduce::Min(s, b, in, out, 256); });
     twice([&](void *s, size_t &b) { return cub::DeviceScan::ExclusiveSum(s, b, in, out + 1, 200); });

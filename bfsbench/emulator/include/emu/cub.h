@@ -348,7 +348,56 @@ class BlockExchange : public Collective<T, kX * kY * kZ * kItems, false> {
     }
 };
 
-// Sorts the keys of a block, and moves their values with them. Thread 0 sorts the items of all threads.
+// Combines each item with its left or right neighbour. An item without this neighbour stays as it is. Items
+// from index `valid` on stay as they are, too.
+template <class T, int kX, int kY = 1, int kZ = 1>
+class BlockAdjacentDifference : public Collective<T, kX * kY * kZ, false> {
+    static constexpr int kThreads = kX * kY * kZ;
+    template <int kItems, class Out, class Op>
+    void left(T (&in)[kItems], Out (&out)[kItems], Op op, int valid, T* before) {
+        int place = emu::rank() * kItems;
+        this->storage_[emu::rank()] = in[kItems - 1];
+        __syncthreads();
+        for (int i = kItems - 1; i >= 0; --i) {  // backwards, because `in` and `out` may be one array
+            T* other = i ? &in[i - 1] : place ? &this->storage_[emu::rank() - 1] : before;
+            out[i] = other && place + i < valid ? Out(op(in[i], *other)) : Out(in[i]);
+        }
+    }
+    template <int kItems, class Out, class Op>
+    void right(T (&in)[kItems], Out (&out)[kItems], Op op, int valid, T* after) {
+        int place = emu::rank() * kItems;
+        this->storage_[emu::rank()] = in[0];
+        __syncthreads();
+        for (int i = 0; i < kItems; ++i) {
+            bool last = place + i + 1 >= valid;
+            T* other = last ? after : i + 1 < kItems ? &in[i + 1] : &this->storage_[emu::rank() + 1];
+            out[i] = other && place + i < valid ? Out(op(in[i], *other)) : Out(in[i]);
+        }
+    }
+
+  public:
+    using Collective<T, kThreads, false>::Collective;
+    template <int kItems, class Out, class Op> void SubtractLeft(T (&in)[kItems], Out (&out)[kItems], Op op) {
+        left(in, out, op, kThreads * kItems, nullptr);
+    }
+    template <int kItems, class Out, class Op> void SubtractLeft(T (&in)[kItems], Out (&out)[kItems], Op op, T before) {
+        left(in, out, op, kThreads * kItems, &before);
+    }
+    template <int kItems, class Out, class Op> void SubtractLeftPartialTile(T (&in)[kItems], Out (&out)[kItems], Op op, int valid) {
+        left(in, out, op, valid, nullptr);
+    }
+    template <int kItems, class Out, class Op> void SubtractRight(T (&in)[kItems], Out (&out)[kItems], Op op) {
+        right(in, out, op, kThreads * kItems, nullptr);
+    }
+    template <int kItems, class Out, class Op> void SubtractRight(T (&in)[kItems], Out (&out)[kItems], Op op, T after) {
+        right(in, out, op, kThreads * kItems, &after);
+    }
+    template <int kItems, class Out, class Op> void SubtractRightPartialTile(T (&in)[kItems], Out (&out)[kItems], Op op, int valid) {
+        right(in, out, op, valid, nullptr);
+    }
+};
+
+// Sorts the keys of a block, and values with them. Thread 0 sorts the items of all threads.
 template <class K, int kX, int kItems = 1, class V = NullType, int = 4, bool = true, BlockScanAlgorithm = BLOCK_SCAN_WARP_SCANS, int = 0, int kY = 1, int kZ = 1, int = 0>
 class BlockRadixSort {
     static constexpr int kThreads = kX * kY * kZ, kAll = kThreads * kItems;
