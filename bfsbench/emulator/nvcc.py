@@ -36,8 +36,13 @@ from bfsbench.support.toolchain import compiler
 
 _FOLDERS = "thrust thrust/iterator thrust/random thrust/mr thrust/system thrust/system/cuda cuda/std cuda"
 """The folders of NVIDIA's C++ headers that programs may include."""
-_USUAL = ("algorithm", "thrust/distance.h", "thrust/extrema.h", "thrust/tuple.h")
-"""Headers that most headers of thrust included in older versions. Programs rely on that."""
+_USUAL = (
+    "algorithm",
+    "iostream",
+    *(f"thrust/{name}.h" for name in ("distance", "extrema", "sequence", "tuple")),
+)
+"""Headers that many headers of thrust include with its CUDA backend, or included in older versions. Programs
+rely on that."""
 _HEADERS = ("-isystem", str(INCLUDE / "cuda"), "-isystem", str(INCLUDE))
 _UNSEEN = "vectors of thrust are neither watched nor counted: build a plain program"
 _NVCC_MACROS = ("__CUDACC__", "__CUDA_ARCH__", "__NVCC__")

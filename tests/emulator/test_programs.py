@@ -90,7 +90,7 @@ def test_thrust_shares_memory_with_kernels(capfd: pytest.CaptureFixture[str]) ->
     if not cccl_options():
         pytest.skip("the headers of nvidia-cuda-cccl are not installed")
     with built([PROGRAMS / "thrust.cu"], (), "plain") as program:
-        assert output(program) == "3 496\nmade up: cudaErrorInvalidValue: invalid argument, 1\n"
+        assert output(program) == "6 508\nmade up: cudaErrorInvalidValue: invalid argument, 1\n"
     with pytest.raises(ToolchainError), built([PROGRAMS / "thrust.cu"], (), "watched"):
         pass
     assert "vectors of thrust are neither watched nor counted" in capfd.readouterr().err

@@ -5,8 +5,6 @@
 #include <thrust/system/cuda/error.h>
 #include <thrust/system_error.h>
 
-#include <cstdio>
-
 __global__ void fill(int *x) { x[threadIdx.x] = 31 - threadIdx.x; }
 int main() {
     thrust::device_vector<int> v(32);
@@ -15,10 +13,11 @@ int main() {
     cudaStreamCreate(&stream);
     thrust::sort(thrust::cuda::par.on(stream), v.begin(), v.end());
     cudaStreamDestroy(stream);
-    printf("%d %d\n", (int)v[3], thrust::reduce(thrust::device, v.begin(), v.end()));
+    thrust::sequence(v.begin(), v.begin() + 4, 3);  // no header names `sequence` or `cout`, as in real programs
+    std::cout << v[3] << ' ' << thrust::reduce(thrust::device, v.begin(), v.end()) << '\n';
     try {
         throw thrust::system_error(cudaErrorInvalidValue, thrust::cuda_category(), "made up");
     } catch (const thrust::system_error &error) {
-        printf("%s, %d\n", error.what(), error.code().value());
+        std::cout << error.what() << ", " << error.code().value() << '\n';
     }
 }
