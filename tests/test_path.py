@@ -10,7 +10,7 @@ from bfsbench.rows.columns import COLUMNS
 from bfsbench.rows.results import read_results, read_rows
 from bfsbench.support.errors import UsageError
 from tests.bench.test_run import LATTICE, run
-from tests.commands import Completed, bfsbench, invoke
+from tests.commands import bfsbench, complaints, invoke
 from tests.report.result_rows import row, write
 
 SPARSE = "# a graph\n10 200\n200 3000\n10 7\n7 3000\n3000 41\n50 10\n"
@@ -21,11 +21,6 @@ def folder(tmp_path: Path) -> Path:
     """A folder with a graph whose ids have gaps."""
     (tmp_path / "g.txt").write_text(SPARSE)
     return tmp_path
-
-
-def complaints(done: Completed) -> list[str]:
-    """The lines on stderr, without the progress line that appears on a slow machine."""
-    return [line for line in done.stderr.splitlines() if line != "converting ./g.txt"]
 
 
 @pytest.mark.parametrize("variant", ["cpu_queue", "push", "merrill"])
