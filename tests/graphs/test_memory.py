@@ -18,7 +18,7 @@ from bfsbench.graphs.graph import Size
 from bfsbench.graphs.load import load, memory_lines, peak_memory, resolve
 from bfsbench.support import machine
 from bfsbench.support.errors import InputError, NotEnoughMemoryError
-from tests.commands import bfsbench
+from tests.commands import bfsbench, complaints
 from tests.graphs.texts import put, snap
 
 GIB = 1 << 30
@@ -95,7 +95,7 @@ def test_the_command_line_never_shows_a_traceback(tmp_path: Path) -> None:
         cwd=tmp_path,
         check=False,
     )
-    (line,) = done.stderr.splitlines()
+    (line,) = complaints(done)
     assert done.returncode == 2
     assert re.fullmatch(rf"bfsbench: kronecker\(scale=25,seed=1\): [\d,]+ vertices .* {NEEDED}", line)
 
