@@ -199,7 +199,8 @@ def build_runtime(*, portable_fibers: bool = False) -> Path:
     ``portable_fibers`` is true, the runtime uses POSIX functions to switch between fibers.
 
     The name of the library in its own file (soname) is an absolute path. Programs therefore find the library,
-    even if a linker without options of the emulator has linked them.
+    even if a linker without options of the emulator has linked them. The path has no symbolic links, so that
+    caches whose folders of compiled code lead to one folder share the library.
     """
     sources = sorted(_RUNTIME.glob("*.cpp"))
     flags = [*_COMMON_FLAGS, "-fno-semantic-interposition", "-DEMU_RUNTIME"]
@@ -208,7 +209,7 @@ def build_runtime(*, portable_fibers: bool = False) -> Path:
     content = hashlib.sha256("\n".join((*compiler(), compiler_version(), *flags)).encode())
     for file in sorted((*_RUNTIME.iterdir(), *(INCLUDE / "emu").iterdir())):
         content.update(file.read_bytes())
-    name = cache_dir().absolute() / "native" / f"cuda-on-cpu-program-{content.hexdigest()[:20]}.so"
+    name = (cache_dir() / "native").resolve() / f"cuda-on-cpu-program-{content.hexdigest()[:20]}.so"
     with tempfile.TemporaryDirectory() as work:
         parts = [Path(work) / f"part{number}.cpp" for number in range(2)]
         for number, part in enumerate(parts):

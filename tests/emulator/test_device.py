@@ -3,6 +3,7 @@
 import platform
 import time
 import timeit
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
 from bfsbench.emulator import Emulator
+from bfsbench.emulator.library import build_runtime
 from bfsbench.support.errors import DeviceError, DeviceOutOfMemoryError
 from tests.emulator.conftest import KERNELS, fails, kernel_of, run_kernel, zeros
 
@@ -90,6 +92,15 @@ def test_launches_are_cheap() -> None:
         launch = kernel_of(device, "errors:trap").bind(block=32, scalars=1)
         launch(1, 0)
         assert min(timeit.repeat(lambda: launch(1, 0), number=1, repeat=200)) < 100e-6
+
+
+def test_caches_that_share_compiled_code_share_the_runtime(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "native").symlink_to(cache / "native")
+    built = build_runtime()
+    monkeypatch.setenv("BFSBENCH_CACHE", str(tmp_path))
+    assert build_runtime().name == built.name
 
 
 @pytest.mark.exhaustive  # compiles a runtime of its own
