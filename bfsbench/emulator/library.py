@@ -45,8 +45,12 @@ _LABEL = re.compile(r"^([.\w$]+):")
 _CALL = re.compile(r"^\s*call[ql]?\s+\*?([\w.$]+)")
 _JUMP = re.compile(r"^\s*(?:notrack\s+)?j\w+\s+(\S+)")
 _RETURN = re.compile(r"^\s*(?:rep[z ]*\s*)?ret\b")
-_EMPTY_LOOP = re.compile(r"(^([.\w$]+):\n(?:\s*\.\w[^\n]*\n)*)(\s*jmp\s+\2\n)", re.M)
-"""Matches a label, lines without instructions (directives and labels), and a jump to the label."""
+_IDLE_LINES = re.compile(r"^((?:(?:[.\w$]+:|\s*\.\w[^\n]*)\n)++)(\s*jmp\s+([.\w$]+)\n)?", re.M)
+"""Matches all successive lines without instructions (directives and labels), and a jump if it is next.
+
+The jump is optional and the repetition keeps what it has matched, so that each line is read once. Debug
+information has thousands of successive lines without instructions.
+"""
 _LEAVES = re.compile(r"^\s*(?:jmp|(?:rep[z ]*\s*)?ret|ud2)\b")
 """Matches instructions after which the processor does not continue with the next line."""
 
@@ -75,8 +79,16 @@ def with_calls_in_empty_loops(assembly: str) -> str:
     No value is live in such a loop, so the call may change all registers. Assembly code of processors other
     than x86-64 is returned unchanged.
     """
-    call = f"\\1\tandq\t$-16, %rsp\n\tcall\t{BLOCK}@PLT\n\\3" if _IS_X86_64 else "\\g<0>"
-    return _EMPTY_LOOP.sub(call, assembly)
+    if not _IS_X86_64:
+        return assembly
+
+    def with_call(found: re.Match[str]) -> str:
+        before, jump, label = found.groups()
+        if not jump or f"\n{label}:\n" not in f"\n{before}":
+            return found.group()
+        return f"{before}\tandq\t$-16, %rsp\n\tcall\t{BLOCK}@PLT\n{jump}"
+
+    return _IDLE_LINES.sub(with_call, assembly)
 
 
 def _functions(lines: Sequence[str]) -> Iterator[tuple[str, range]]:
