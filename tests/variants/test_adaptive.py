@@ -139,12 +139,16 @@ def test_rows_of_any_length_at_any_place(device: Device, knobs: dict[str, int], 
     expect_levels(device, rows_of(degrees), CLUSTER_SIZE=cluster, **knobs)
 
 
-@pytest.mark.parametrize(("knobs", "num_edges"), covering(WAYS, [40, 41, 42, 43], first=USUAL_WAYS))
-def test_the_arrays_may_end_anywhere(device: Device, num_edges: int, knobs: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    ("knobs", "sizes"), covering(WAYS, [(1, 40), (2, 41), (8, 42), (1, 43)], first=USUAL_WAYS)
+)
+def test_the_arrays_may_end_anywhere(device: Device, sizes: tuple[int, int], knobs: dict[str, int]) -> None:
+    """The sizes are those of the clusters, for which the tests of rows need builds too, and of the arrays."""
+    cluster, num_edges = sizes
     for last in range(1, 20):
-        expect_levels(device, rows_of([1, num_edges - last, last]), **knobs)
+        expect_levels(device, rows_of([1, num_edges - last, last]), CLUSTER_SIZE=cluster, **knobs)
         towards = [(degree, degree - 1) for degree in (num_edges - last, last)] + [(last, 0)] * 30
-        expect_levels(device, *looking_for_parents(towards), **knobs)
+        expect_levels(device, *looking_for_parents(towards), CLUSTER_SIZE=cluster, **knobs)
 
 
 @pytest.mark.parametrize("knobs", [PULLED | MANY, PULLED | MANY | LIKELY, PULLED | MANY | LIKELY | TREE])
