@@ -113,8 +113,9 @@ def _calls(line: str) -> str:
 
 
 def _idle(lines: Sequence[str], body: range, returns: bool) -> set[int]:
-    """Finds those calls at basic blocks of this function that the runtime does not need. Returns their line
-    numbers. If ``returns`` is true, the runtime needs the last call before each return."""
+    """Finds the calls at basic blocks of one function that the runtime does not need. Returns their line
+    numbers. ``body`` is the range of the function's lines. If ``returns`` is true, the runtime needs the last
+    call before each return."""
     labels = {found.group(1): i for i in body if (found := _LABEL.match(lines[i]))}
     jumps = {i: found.group(1) for i in body if (found := _JUMP.match(lines[i]))}
     # there is a jump to a computed address or to another function
@@ -138,10 +139,10 @@ def _idle(lines: Sequence[str], body: range, returns: bool) -> set[int]:
 
 def _nearest(lines: Sequence[str], order: range, is_end: Callable[[int], object]) -> int | None:
     """Find the first line in ``order`` with a call that reports the position of a lane. Returns the number of
-    the line, or None if there is no line with this kind of call.
+    the line, or None if no line has such a call.
 
-    Also returns None if ``is_end`` holds for an earlier line. Other execution paths begin or end at that
-    line, so the nearest call depends on the path.
+    Returns None also if ``is_end`` holds for an earlier line. Other execution paths begin or end at the
+    earlier line, so they may have another nearest call.
     """
     for i in order:
         if _calls(lines[i]) in (BLOCK, ACCESS):

@@ -254,8 +254,8 @@ class Invocation:
 
 
 def parse(words: Sequence[str]) -> Invocation:
-    """Parse a command line with nvcc's options. Returns its contents. Raises UsageError for an option that is
-    not supported."""
+    """Parse a command line with nvcc's options. Returns an Invocation. Raises UsageError for an option that
+    is not supported."""
     request = Invocation(mode=os.environ.get("BFSBENCH_NVCC_MODE", "plain"))
     left = list(words)
     while left:
@@ -497,8 +497,8 @@ def _run(command: Sequence[str], *, output: bool = False) -> str:
 
 
 def _reason(said: str) -> str:
-    """Returns one line for the messages of a compiler that failed. If the program uses a part of CUDA that
-    is not supported, the line names its place and the part."""
+    """Returns one line that says why a compiler failed, derived from its messages ``said``. If the program
+    uses an unsupported part of CUDA, the line names this part and its position in the source."""
     if _UNSEEN in said:
         return _UNSEEN
     place, header = missing.groups() if (missing := _MISSING.search(said)) else ("", "")

@@ -192,7 +192,8 @@ class Runs:
     @property
     def failures(self) -> dict[str, int]:
         """Returns a dictionary that maps each error message to the number of runs in which a kernel failed
-        with it. Messages that differ only in their threads are counted together, under the first message."""
+        with this message. Messages that differ only in the threads that they name are counted together, under
+        the first message."""
         return dict(self.failures_by_kind.values())
 
     @property

@@ -28,8 +28,9 @@ shared library by its content, even if its name ends with ``.a``."""
 
 
 def toolkit(runtime: Path) -> Path:
-    """Make the folder in the cache, or bring it up to date. ``runtime`` is the library of the emulator's
-    runtime. Returns the path of the folder. Each installation of bfsbench has its own folder."""
+    """Make a folder with the layout of a CUDA toolkit in the cache, or bring it up to date. Returns the path
+    of the folder. ``runtime`` is the library of the emulator's runtime. Each installation of bfsbench has its
+    own folder."""
     digest = hashlib.sha256(f"{sys.executable}\n{INCLUDE}".encode()).hexdigest()[:20]
     top = cache_dir().absolute() / "native" / f"toolkit-{digest}"
     with writing(top / "nvvm" / "libdevice"):  # CMake demands this folder
@@ -44,8 +45,8 @@ def toolkit(runtime: Path) -> Path:
 
 
 def _write_script(script: Path, command: tuple[str, ...]) -> None:
-    """Write a shell script that runs a command, and passes its own arguments on to the command. If the script
-    exists, nothing is written."""
+    """Write a shell script that runs a command, and passes its own arguments on to the command. A script that
+    already has this text is not written again."""
     text = f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n'.encode()
     if not script.exists() or script.read_bytes() != text:
         with writing(script.parent), storage.unfinished(storage.part_of(script)) as part:

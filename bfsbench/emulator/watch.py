@@ -72,9 +72,9 @@ _HEADERS = f"{Path(__file__).resolve().parent / 'include'}{os.sep}"
 
 @cache
 def _caller(library: Path, address: int) -> Line | None:
-    """Find the calls that the compiler has inlined at an address, and return the innermost one outside of the
-    emulator's headers, as a source line. Returns None if all calls are in these headers, or if ``addr2line``
-    is not installed."""
+    """Returns the source line that calls the inlined function at an address. If inlined calls are nested,
+    this is the innermost line outside of the emulator's headers. Returns None if all lines are in these
+    headers, or if ``addr2line`` is not installed."""
     tool = shutil.which("addr2line")
     if tool is None:
         return None
@@ -290,7 +290,7 @@ class Finding:
 
     def shown(self, how_often: str) -> Iterator[str]:
         """Yields the lines that show the finding on a terminal, with the source lines of its accesses.
-        ``how_often`` is a text that says how often the fault occurred."""
+        ``how_often`` says in words how often the fault occurred."""
         yield f"  {self.fault}{self._at}, kernel '{self.kernel}' [{how_often}]"
         for actor in filter(None, (self.actor, self.other)):
             yield f"    {actor}"

@@ -45,7 +45,8 @@ class UnavailableError(FetchError):
 
 
 class _About(msgspec.Struct, frozen=True):
-    """The address from which the bytes of a ``.part`` file come, and the server's version of the file."""
+    """Facts about an unfinished download (a ``.part`` file): the address that it comes from, the server's
+    version of the file, and the size of the whole file."""
 
     url: str
     validator: str

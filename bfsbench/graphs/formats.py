@@ -449,7 +449,8 @@ def _require_likely(source: Source, unpacked: int, position: int) -> None:
 def _require_room_for(lines: int, source: Source, orientation: str) -> None:
     """Check that the edges of the whole file fit into memory. Raises NotEnoughMemoryError if they do not.
 
-    The number of edges is estimated from the beginning of the file, where ``lines`` lines have been counted.
+    The number of edges is estimated from ``lines``, the number of lines in the part of the file that has been
+    read.
     """
     edges = round(lines * source.size / max(source.position(), 1))
     needed = Size(0, edges, mirrored=orientation == "each_once").peak_bytes

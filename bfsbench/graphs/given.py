@@ -52,8 +52,8 @@ def _kept(graph: Graph) -> GraphName:
     loaded.
 
     The file stores the arcs, the weights and the names of vertices. It does not store the original ids of
-    vertices. A graph without a name of its own is named by its checksum, so that rows tell such graphs apart.
-    Raises UsageError if the graph in the written file differs from ``graph``.
+    vertices. A graph without a name of its own is named by its checksum, so that the result rows of two such
+    graphs have different names. Raises UsageError if the graph in the written file differs from ``graph``.
     """
     name = f"{UNNAMED}-{graph.checksum[:8]}" if graph.name == UNNAMED else graph.name
     plain = re.sub(r"[^A-Za-z0-9_.+-]+", "_", name) or UNNAMED

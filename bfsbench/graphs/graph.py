@@ -38,7 +38,8 @@ _PER_VERTEX = 40
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a graph: its vertices, the edges in its file, and how edges are stored."""
+    """The size of a graph: its number of vertices, the number of edges in its file, whether each edge is
+    stored as two arcs, and whether edges have weights."""
 
     vertices: int
     edges: int

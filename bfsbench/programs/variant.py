@@ -125,7 +125,7 @@ class HostClock:
     """Measures time with the host's monotonic clock."""
 
     def wait(self) -> None:
-        """Do nothing, because work on the host has ended when its function returns."""
+        """Do nothing, because a function on the host returns only when its work has ended."""
 
     def start(self) -> None:
         self._started = time.perf_counter()
@@ -141,7 +141,7 @@ class OwnClock:
         self._variant = variant
 
     def wait(self) -> None:
-        """Do nothing, because the variant itself waits for its earlier work."""
+        """Do nothing. The variant itself waits for earlier work before it measures a time."""
 
     def start(self) -> None:
         self._variant.took_ms = 0.0

@@ -284,6 +284,7 @@ def _run(
 
 
 def _source(graph: Graph, seed: int) -> int:
-    """Returns the source vertex for a seed: a vertex with at least one outgoing arc, if the graph has one."""
+    """Chooses a source vertex by the seed, among the vertices with outgoing arcs. If no vertex has outgoing
+    arcs, chooses among all vertices. Returns the vertex."""
     starts = np.flatnonzero(np.diff(graph.row_offsets))
     return int(starts[seed * 7919 % starts.size]) if starts.size else seed * 7919 % graph.num_vertices

@@ -66,8 +66,8 @@ def papers() -> Table:
 
 
 def _in_order(row: tuple[str, ...]) -> tuple[object, ...]:
-    """Returns a key that sorts rows by paper, then by the number of the figure. Figures without a number come
-    last."""
+    """Returns the sort key of a row. Rows are sorted by paper, and then by the number of the figure. Within a
+    paper, figures without a number come last."""
     paper, figure, *others = row
     number = re.search(r"Fig\. (\d+)(?:\.(\d+))?", figure)
     return paper, not number, [int(part or 0) for part in number.groups()] if number else [], figure, *others

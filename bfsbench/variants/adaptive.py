@@ -350,12 +350,12 @@ class Adaptive(OneLaunchVariant):
         return self.num_vertices >= int(self.knob["MANY_VERTICES"])
 
     def _fresh_words(self) -> int:
-        """Returns the size in words of the portions in which a block processes its part of the bitmap when
-        the kernel pulls a level. There is a barrier after each portion.
+        """Returns the number of words that a block processes at a time when the kernel pulls a level. Each
+        block has its own words of the bitmap. There is a barrier after each group of this number of words.
 
         The result is also the size of an array in dynamic shared memory. If the array does not become too
-        large, a single portion contains all words of the block. Returns 0 if the kernel uses an array in
-        static shared memory instead.
+        large, one group contains all words of the block. Returns 0 if the kernel uses an array in static
+        shared memory instead.
         """
         if not self._has_many_vertices() or self._makes_records():
             return 0

@@ -277,7 +277,7 @@ class Bfs4k(KernelVariant):
         ``statistics`` describes the graph, as :func:`bfsbench.graphs.statistics.describe` returns it.
 
         The paper classifies the statistics of its graphs as "low", "medium" and "high", but gives no numbers.
-        The limits in this function put each graph of the paper into the class that the paper names.
+        The limits that this function uses put each graph of the paper into the class that the paper names.
         """
         mean, deviation = statistics["degree_mean"], statistics["degree_std"]
         k1 = 4

@@ -87,8 +87,8 @@ def rows_of(graph: DeviceGraph) -> tuple[Argument, ...]:
 
 
 def module_of(graph: DeviceGraph, name: str, types: Mapping[str, CType], macros: Mapping[str, int]) -> Module:
-    """Compile the file ``name``.cu of the folder resident_parts, whose kernels prepare the parts of a graph.
-    Returns the compiled module."""
+    """Compile the file ``name``.cu of the folder resident_parts. Returns the compiled module. Its kernels
+    prepare the parts of a graph."""
     offsets = graph.host_graph.row_offsets.dtype
     contract = Contract(Path(__file__).name, {"offset_t": offsets, **types}, {"PLACES": PLACES})
     source = CUDA_SRC / "resident_parts" / f"{name}.cu"

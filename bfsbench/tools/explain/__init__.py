@@ -100,8 +100,9 @@ def count(point: Point, graph: Graph, seed: int = 0, variant: type[Variant] | No
 def of_program(
     name: str, macros: str, counts: Iterable[Count], launches: Sequence[PhaseCount], waits: int
 ) -> ProgramCounters:
-    """Returns the counters of a program from its counts and launches. Each launch counts as a level.
-    ``waits`` is the number of times that the host waited for launches."""
+    """Returns the counters of a program. ``counts`` has the counts of each instruction, and ``launches`` has
+    the work of each launch. Each launch counts as a level. ``waits`` is the number of times that the host
+    waited for launches."""
     lines, sources = _by_line((of.launch, of) for of in counts)
     numbered = [(of.launch, of.launch, of) for of in launches]
     return ProgramCounters(lines, _launches(numbered), waits, sources, name, macros)
@@ -250,8 +251,8 @@ def _latency_us(launches: pd.DataFrame, ceilings: Ceilings) -> pd.Series[float]:
 
 
 def _throughput_us(lines: pd.DataFrame, ceilings: Ceilings) -> pd.Series[float]:
-    """Returns, for each level and kernel, the time in microseconds in which memory can transfer all
-    sectors."""
+    """Returns, for each level and kernel, how many microseconds memory needs to transfer all sectors that the
+    kernel accesses."""
     on_global = lines[lines["memory"] == "global"]
     most = on_global.groupby(_LEVEL)["distinct_sectors"].sum().max()
     touched = int(most) * SECTOR if len(on_global) else 0
@@ -308,17 +309,16 @@ class Listing:
 
 
 def listings(counted: Counted, level: int | None = None) -> list[Listing]:
-    """Returns listings of the files that a search executed, the costliest first, for one level or for all.
-
-    Raises InputError if a source file cannot be read.
-    """
+    """Returns one listing for each file that a search executed, with the costliest file first. The listings
+    show the costs of the level ``level``, or of all levels by default. Raises InputError if a source file
+    cannot be read."""
     costs = costs_by_file(counted, level)
     return [Listing(file, of, _shown_lines(counted.sources[file], of)) for file, of in costs.items()]
 
 
 def costs_by_file(counted: Counted, level: int | None = None) -> dict[str, dict[int, LineCost]]:
-    """Returns the cost of each line that has counters, for one level or for all. The keys of the dictionary
-    are the files, the costliest first, and the keys of each value are the numbers of lines."""
+    """Returns the cost of each line that has counters, for the level ``level``, or for all levels by default.
+    The result maps each file to a dictionary from line numbers to costs. The costliest file comes first."""
     lines = counted.lines
     if level is not None:
         lines = lines[lines["level"] == level]
@@ -351,8 +351,9 @@ def _shown_lines(path: Path, numbers: Iterable[int]) -> list[tuple[int, str]]:
 
 
 def _signature(text: Sequence[str], number: int) -> range:
-    """Returns the numbers of the lines before the line ``number`` that hold the first lines of a function's
-    signature. The range is empty if the line before ``number`` does not belong to a signature."""
+    """Returns the numbers of the lines above the line ``number`` that belong to a function's signature (its
+    name and parameters). Returns an empty range if the line just above ``number`` does not belong to a
+    signature."""
     for above in range(number - 1, 0, -1):
         line = text[above - 1]
         if any(mark in line for mark in ";}"):

@@ -97,9 +97,9 @@ def _on(bound: str, counted: Counted, parts: pd.DataFrame) -> str:
     """Returns the advice on how to shorten the part ``bound`` of the predicted time. ``parts`` are the times
     that ``kernels_us`` returns.
 
-    For launches, the advice to a search with several launches is to run its levels in fewer launches. The
-    advice to any other search or program is a larger input. For other parts that more blocks shorten, the
-    advice names the costliest level if multiprocessors have no block.
+    If ``bound`` is "launches", the advice is to run the levels of a search in fewer launches. For a single
+    launch, or for a program, the advice is a larger input. For all other parts except contention, the advice
+    also names the costliest level if its launches leave multiprocessors without a block.
     """
     launches = counted.launches["launch"].nunique()
     what, repair = _ADVICE[bound]

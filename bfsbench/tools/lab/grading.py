@@ -143,8 +143,8 @@ def improvement(exercise: Exercise, kernel: Path) -> str:
 
 
 def measure(exercise: Exercise, kernel: Path, limit_s: float) -> str:
-    """Returns a line that says the cost which the exercise limits, the limit, and the source lines with most
-    of the cost.
+    """Returns a line with three facts: the cost that the exercise limits, the limit, and the source lines
+    that cause most of the cost.
 
     Raises KernelError if the kernel fails, and TimeoutError if it has not ended after ``limit_s`` seconds.
     """
@@ -169,10 +169,9 @@ def _checked(exercise: Exercise, variant: type[KernelVariant], begin: Callable[[
 
 
 def _too_much(exercise: Exercise, variant: type[KernelVariant]) -> Iterator[str]:
-    """Yields a text for each cost that is too high in a search of the exercise's last graph from vertex 0.
+    """Yields a message for each cost that is too high in a search of the exercise's last graph from vertex 0.
     The work of a single thread is limited in every exercise. Otherwise a serial kernel, which cannot race,
-    would pass.
-    """
+    would pass."""
     limits = {"longest": int(load(exercise.graphs[-1]).num_edges * MOST_OF_A_THREAD)}
     if exercise.cost:
         limits[exercise.cost] = exercise.most

@@ -27,9 +27,9 @@ def require_size(name: str, num_vertices: int) -> None:
 
 
 def require_matrix(graph: Graph) -> None:
-    """Raise UsageError if a graph is unfit for all-pairs shortest paths. The matrix must not be too large.
-    The graph's file must not have weights that bfsbench did not read, and no weight may be negative. V - 1
-    arcs of the largest weight must be shorter than INFINITY."""
+    """Raise UsageError if a graph cannot be used for all-pairs shortest paths. This is the case if the matrix
+    would be too large, if bfsbench has not read the weights in the graph's file, or if a weight is negative.
+    It is also the case if a path of V - 1 arcs of the largest weight would be as long as INFINITY."""
     n = graph.num_vertices
     require_size(graph.full_name, n)
     if graph.weights_unread:

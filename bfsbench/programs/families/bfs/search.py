@@ -97,7 +97,7 @@ class Search(Problem):
         """Returns at most ``count`` random vertices that have out-arcs and that this search reaches. The
         source of this search is left out. In an undirected graph, searches from these vertices do about as
         much work as this search. If there are fewer than ``count`` such vertices, the method chooses among
-        all vertices with out-arcs."""
+        all vertices with out-arcs, including the source."""
         with_arcs = np.diff(self.graph.row_offsets) > 0
         reached = with_arcs & (self.levels > 0)
         found = np.flatnonzero(reached if np.count_nonzero(reached) >= count else with_arcs)
