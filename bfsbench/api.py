@@ -544,7 +544,7 @@ def _measured(
     progress: SweepProgress | None,
     minutes: float | None = None,
 ) -> pd.DataFrame:
-    """Measure the points of a sweep. Returns their rows."""
+    """Measure the points (configurations) of a sweep. Returns their result rows."""
     if progress is not None and not isinstance(progress, SweepProgress):
         raise UsageError(
             f"progress must be an object of a class derived from SweepProgress, not {progress!r}"

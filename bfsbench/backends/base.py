@@ -161,7 +161,7 @@ class Event(Protocol):
 
 @dataclass(frozen=True)
 class KernelTimes:
-    """The kernels that ran on a device during a trace: their total time, and their number."""
+    """The total time and the number of the kernels that ran on a device during a trace."""
 
     milliseconds: float
     """The time in which at least one kernel ran. It includes neither launches nor copies nor fills."""

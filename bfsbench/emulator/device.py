@@ -556,8 +556,8 @@ class Emulator:
 
     def _read(self, what: str, kind: Any) -> list[Any]:
         """Returns one of the lists that the C++ runtime keeps. ``what`` is the name of the list, such as
-        ``records``. ``kind`` is the ctypes type of an element. Structs in the list refer to the runtime's
-        memory, so they are not copied."""
+        ``records``. ``kind`` is the ctypes type of an element. Structs in the list are not copies: they refer
+        to the runtime's memory."""
         self.refuse_if_closed()
         first = ctypes.POINTER(kind)()
         number = getattr(self.runtime, f"emu_{what}")(self.machine, ctypes.byref(first))

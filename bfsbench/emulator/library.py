@@ -212,8 +212,8 @@ def build_runtime(*, portable_fibers: bool = False) -> Path:
     ``portable_fibers`` is true, the runtime uses POSIX functions to switch between fibers.
 
     The name of the library in its own file (soname) is an absolute path. Programs therefore find the library,
-    even if a linker without options of the emulator has linked them. The path has no symbolic links, so that
-    caches whose folders of compiled code lead to one folder share the library.
+    even if they were linked without the emulator's options. The path has no symbolic links, so that caches
+    share the library if their folders of compiled code lead to one folder.
     """
     sources = sorted(_RUNTIME.glob("*.cpp"))
     flags = [*_COMMON_FLAGS, "-fno-semantic-interposition", "-DEMU_RUNTIME"]

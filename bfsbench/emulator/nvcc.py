@@ -277,8 +277,8 @@ def _option(request: Invocation, word: str, left: list[str]) -> None:
     name = _SHORT.get(name, name)
 
     def argument(joined: str = "") -> str:
-        """Returns the option's value. It is ``joined`` if the value follows the option's name directly, and
-        otherwise the next word."""
+        """Returns the option's value. This is the text directly after the option's name (``joined``), the
+        text after an equals sign, or else the next word."""
         if joined or equals:
             return f"{joined}{equals}{value}" if joined else value
         if not left:

@@ -186,7 +186,7 @@ class _Instruction:
 
     def space(self) -> str:
         """Returns the modifier that names the memory space, such as ``shared``. Returns an empty string if no
-        modifier does."""
+        modifier names one."""
         spaces = {"global", "shared", "shared::cta", "shared::cluster", "const", "param", "local"}
         found = next((word for word in self.modifiers if word in spaces), "")
         if found in ("const", "param", "local"):

@@ -456,8 +456,8 @@ class Allocations:
     """A program's calls that have allocated device memory."""
 
     def __init__(self, rows: Iterable[Sequence[str]], line: Callable[[int], Line | None]) -> None:
-        """Reads the calls from the rows of a report file. ``line`` returns the source line of the instruction
-        at an address."""
+        """Reads the calls that have allocated memory from the rows of a report file. ``line`` returns the
+        source line of the instruction at an address."""
         self._instructions: dict[Line | None, list[int]] = {}
         for row, *values in rows:
             if row == "allocation":
@@ -465,13 +465,14 @@ class Allocations:
                 self._instructions.setdefault(place(line, file, number, site), []).append(int(site))
 
     def pointer(self, allocated: Line, site: int) -> str:
-        """Returns the source text of the pointer that receives the address of the buffer, such as ``x`` in
+        """Returns the source text of the pointer that receives a buffer's address, such as ``x`` in
         ``cudaMalloc(&x, n)``.
 
-        ``allocated`` is the source line of the call, and ``site`` is the return address of the call. If the
-        line has several calls, the order in which they ran tells which call allocated the buffer: calls in
-        separate statements run from left to right. The text is empty if the pointer is unknown, because a
-        call has not run or because C++ does not fix the order of the calls.
+        ``allocated`` is the source line of the call that allocated the buffer, and ``site`` is the return
+        address of this call. A line may have several such calls. Calls in separate statements run from left
+        to right, so the order in which they ran tells which of them allocated the buffer. The text is empty
+        if the pointer is unknown, because a call has not run or because C++ does not fix the order of the
+        calls.
         """
         text = allocated.text()
         pointers, ran = _ALLOCATED.findall(text), self._instructions.get(allocated, [])
@@ -547,8 +548,9 @@ _DECLARED = r"(?<=[\w>])(?<!\breturn)(?<!\belse)\s+(?:\w+\s*(?:\[[^\]]*\]\s*)+,\
 
 
 def _array_on(line: Line | None) -> str:
-    """Returns the name of the array that ``line`` accesses, if the line accesses only one array that its file
-    declares with its number of elements. Otherwise returns an empty text."""
+    """Returns the name of the array that ``line`` accesses. Only arrays that the file declares with their
+    number of elements are considered. Returns an empty text if the line accesses none of these arrays, or
+    several."""
     if line is None:
         return ""
     code = "\n".join(text.partition("//")[0] for text in _lines_of(line.file))

@@ -130,8 +130,9 @@ def _apply(file: Path, old: str, new: str) -> None:
 
 
 def _commands(entry: Entry) -> tuple[list[str], dict[str, str]]:
-    """Returns the shell commands of the build, with the compilers filled in. Also returns a dictionary that
-    maps the names of the compilers to their versions. Raises ToolchainError if a compiler is missing."""
+    """Returns the shell commands of the build, with the commands of the compilers inserted. Also returns a
+    dictionary that maps the names of the compilers to their versions. Raises ToolchainError if a compiler is
+    missing."""
     assert entry.build is not None
     compilers: dict[str, Callable[[], str]] = {
         "cxx": lambda: shlex.join(toolchain.compiler()),
@@ -145,7 +146,8 @@ def _commands(entry: Entry) -> tuple[list[str], dict[str, str]]:
 
 
 def c_compiler() -> str:
-    """Returns the command that runs the C compiler. Raises ToolchainError if no compiler is found."""
+    """Returns the command that runs the C compiler. If there is none, returns the command that compiles C
+    with the C++ compiler. Raises ToolchainError if neither compiler is found."""
     for name in filter(None, (os.environ.get("CC"), "cc", "gcc", "clang")):
         if shutil.which(name):
             return name

@@ -32,7 +32,7 @@ def own_folder() -> Path:
 
 
 def entry_variants(folders: Iterable[Path], problems: list[str]) -> Iterator[type[EntryVariant]]:
-    """Yields a class for each entry, which runs the entry like any other variant. The entries are this
+    """Yields one variant class for each entry. An instance of the class runs the entry. The entries are this
     package's entries, the user's entries, and the entries in ``folders``. If an entry cannot be read, appends
     a message to ``problems``."""
     places = dict.fromkeys((SHIPPED, own_folder().resolve(), *folders))

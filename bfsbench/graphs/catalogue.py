@@ -111,7 +111,7 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     @property
     def filename(self) -> str:
-        """Returns the name under which the source offers the file."""
+        """Returns the name of the source's file."""
         return self.bundled or self.file or PurePosixPath(urlsplit(self.url or "").path).name
 
     @property
@@ -156,8 +156,8 @@ class Dataset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         return self.generator is not None
 
     def recipe(self, source: Source | None) -> Recipe:
-        """Returns the default options for reading this graph from ``source``, which the user may override.
-        ``source`` is None for a generated graph."""
+        """Returns the default options for reading this graph from ``source``. The user may override these
+        options. ``source`` is None for a generated graph."""
         return Recipe(
             ids=source.ids if source else None,
             self_loops=self.self_loops,

@@ -380,8 +380,7 @@ class Fetcher:
 
     def _convert(self, dataset: Dataset, found: Held | None, stage: Stage) -> str:
         """Convert the file of a dataset to a graph in the cache, unless the cache has the graph already.
-        Returns a text with the graph's size.
-        """
+        Returns a text with the numbers of vertices and arcs."""
         self.display.stage(dataset.name, "waiting", "for another conversion")
         with self._converting:
             self.display.stage(dataset.name, stage)

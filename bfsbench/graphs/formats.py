@@ -95,8 +95,8 @@ class HeaderLines:
         return line
 
     def match(self, expected: str, pattern: str, *comments: str) -> re.Match[str]:
-        """Take the next line, like ``next``, join its words by single blanks, and match the joined words
-        against ``pattern``. Returns the match object. Raises InputError if the words do not match."""
+        """Take the next line, as the method ``next`` does. Join its words by single blanks, and match the
+        result against ``pattern``. Returns the match object. Raises InputError if the words do not match."""
         line = " ".join(self.next(expected, *comments).split())
         matched = re.fullmatch(pattern, line, re.ASCII)
         if matched is None:

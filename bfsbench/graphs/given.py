@@ -1,4 +1,5 @@
-"""Gives graphs in memory names by which other processes can load them."""
+"""Finds names by which other processes can load graphs. A graph that exists only in memory is first written
+to a file in the cache."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ from bfsbench.support.paths import cache_dir
 def several(graphs: GraphLike | Sequence[GraphLike]) -> Sequence[GraphLike]:
     """Return the graphs in an argument that may be one graph or several graphs.
 
-    A list, or a tuple of names, paths and Graphs, contains several graphs. Any other argument is one graph,
-    such as a tuple of arrays.
+    A list, or a tuple of names, paths and Graphs, contains several graphs. Any other argument, such as a
+    tuple of arrays, is one graph.
     """
     if isinstance(graphs, list):
         return graphs

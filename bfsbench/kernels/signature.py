@@ -283,8 +283,8 @@ class Contract:
     nor its local headers mention are ignored."""
 
     def key(self) -> tuple[object, ...]:
-        """Returns a hashable key of the contract. Contracts with equal declarations in equal order have equal
-        keys."""
+        """Returns a hashable key of the contract. Two contracts have equal keys if they have the same owner,
+        and equal declarations in equal order."""
         return (self.owner, *self.types.items(), *self.constants.items())
 
     def assertions(self, source: Path, include: Sequence[Path], macros: Mapping[str, int | str]) -> str:

@@ -112,7 +112,7 @@ class Found:
     def shown(self, runs: int) -> Iterator[str]:
         """Yields the lines that show the finding in a terminal.
 
-        The lines say in how many of all ``runs`` the finding occurred.
+        The lines also say in how many of the ``runs`` runs the finding occurred.
         """
         knobs = f", with {self.knobs}" if self.knobs else ""
         return self.first.shown(f"{self.runs} of {runs} runs{knobs}")

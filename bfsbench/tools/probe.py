@@ -57,7 +57,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Probe:
-    """A probe: one ceiling of the device, and how it is measured."""
+    """A probe, which measures one ceiling (the highest rate or the shortest time) of a device."""
 
     name: str
     meaning: str
@@ -93,8 +93,8 @@ class Figure:
     samples: tuple[float, ...]
 
     def row(self, device: Device) -> dict[str, str]:
-        """Returns the result as a row for a file of ceilings, with the device, the host, and the time of the
-        measurement."""
+        """Returns the result as a row for a file of ceilings (measured limits of devices). The row also
+        describes the device and the host, and has the time of the measurement."""
         return {
             "probe": self.probe.name,
             "setting": self.setting,

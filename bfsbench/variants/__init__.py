@@ -195,8 +195,8 @@ def with_aliases(name: str) -> str:
 
 def find(name: str) -> type[Variant]:
     """Returns the variant with a given name or alias, in upper or lower case. Raises UsageError if there is
-    none. The message suggests similar names or, if a variant of the user is broken, names its fault. Raises
-    UsageError also if ``name`` is not a string."""
+    none. The message suggests similar names. If a variant of the user is broken, the message names its fault
+    instead. Raises UsageError also if ``name`` is not a string."""
     if not isinstance(name, str):
         raise UsageError(f"a variant is one name, not {name!r}")
     known: dict[str, type[Variant]] = {}

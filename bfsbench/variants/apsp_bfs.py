@@ -22,7 +22,8 @@ def require_unweighted(name: str, graph: Graph) -> None:
 
 def hops_of(graph: Graph, distances: Matrix) -> Matrix:
     """Returns the next hops of an unweighted graph, int32[V, V]. The element in row v and column t is a
-    neighbour of v that is one arc closer to t than v is."""
+    neighbour of v that is one arc closer to t than v is. It is -1 if there is no path, and v itself if v =
+    t."""
     hops = np.full_like(distances, -1)
     np.fill_diagonal(hops, np.arange(len(hops)))
     for tail, head in zip(graph.edge_sources.tolist(), graph.column_indices.tolist(), strict=True):
@@ -51,8 +52,8 @@ class ApspBfs(KernelAllPairs):
         return {**super().defines(), **macros}
 
     def prepare(self) -> None:
-        """Compile the kernel and bind it to launches that together search from all vertices. Raises
-        LaunchError if the graph has weights other than 1."""
+        """Compile the kernel, and prepare launches that together search from all vertices. Raises LaunchError
+        if the graph has weights other than 1."""
         require_unweighted(self.name, self.host_graph)
         super().prepare()
         every = np.arange(self.num_vertices, dtype=np.int32)

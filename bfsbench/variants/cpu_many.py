@@ -118,8 +118,8 @@ class ManySearches:
 
 
 class CpuMany(HostProgram, ClosenessVariant):
-    """The multi-source search of Then et al., with one bit per source. Each core runs its own passes, and the
-    passes share only the graph.
+    """The multi-source search of Then et al., with one bit per source. A pass searches from a group of
+    sources at once. Each core runs its own passes, which share only the graph.
 
     Sources that are near each other in the graph form a group, as in iBFS. In large graphs with long paths,
     searches from random sources rarely reach a vertex at equal levels. On these graphs, searching from one

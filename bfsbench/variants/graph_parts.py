@@ -461,9 +461,9 @@ class _Packing:
     def _chosen(
         self, hops: int, reach: npt.NDArray[np.int64]
     ) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Choose the distance in arcs up to which vertices of other parts become ghosts of a part. The first
-        choice is the distance that ``_best`` returns for ``hops``. If the parts with these ghosts do not fit
-        into shared memory, smaller distances are tried.
+        """Choose the largest distance, in arcs, between a part and its ghosts (vertices of other parts). The
+        first choice is the distance that ``_best`` returns for ``hops``. If the parts with these ghosts do
+        not fit into shared memory, smaller distances are tried.
 
         Returns the distance, the number of ghosts of each part, and the number of local ids of each part. A
         part has a local id for each of its own vertices and for each ghost. A row with more than four
@@ -486,8 +486,8 @@ class _Packing:
         )
 
     def _best(self, hops: int, reach: npt.NDArray[np.int64], most: int) -> int:
-        """Returns the distance in arcs up to which vertices around a part become its ghosts. A part may have
-        at most ``most`` vertices, ghosts included.
+        """Returns the largest distance, in arcs, between a part and its ghosts (vertices around the part). A
+        part may have at most ``most`` vertices, ghosts included.
 
         If ``hops`` is not 0, the result is the largest distance up to ``hops`` that meets this limit. If
         ``hops`` is 0, the result is the distance with the lowest estimated cost. Returns 0 if not even the

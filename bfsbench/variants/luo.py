@@ -107,8 +107,8 @@ class Luo(KernelVariant):
 
     @classmethod
     def auto_knobs(cls, statistics: Statistics) -> Mapping[str, KnobValue]:
-        """Returns knob values for a graph. They split the rows of graphs with vertices of high degree. If the
-        graph has long rows, they let the threads of a warp append to different queues."""
+        """Returns knob values for a graph. If the graph has vertices of high degree, their rows are split. If
+        the graph has long rows, the threads of a warp append to different queues."""
         queues = {"W_FRONTIERS": 32} if has_long_rows(statistics) else {}
         return queues | ({"SPLIT_DEGREE": 16} if has_hubs(statistics) else {})
 

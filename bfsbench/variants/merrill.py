@@ -125,10 +125,10 @@ class Merrill(KernelVariant):
     def auto_knobs(cls, statistics: Statistics) -> Mapping[str, KnobValue]:
         """Returns knob values for a graph.
 
-        If the graph has many small levels, ORGANISATION is contract-expand, with which resident blocks run
-        several levels per launch. Otherwise ORGANISATION is expand-contract, and ATOMIC_CLAIM lets an atomic
-        operation claim each vertex before it is queued. No queue then has duplicates, so the bitmap and the
-        history are switched off.
+        If the graph has many small levels, the search uses the organisation contract-expand, in which
+        resident blocks run several levels per launch. Otherwise it uses expand-contract, and the knob
+        ATOMIC_CLAIM makes an atomic operation claim each vertex before it is queued. No queue then has
+        duplicates, so the bitmap and the history, which remove duplicates, are switched off.
         """
         if is_deep(statistics):
             return {"ORGANISATION": "contract-expand"}

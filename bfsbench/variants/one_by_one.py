@@ -23,8 +23,8 @@ _KERNELS = (
 
 
 class _OneByOne(ClosenessVariant):
-    """Runs one breadth-first search per source. The knob SEARCH or SEARCH_KERNELS names the search, whose own
-    knobs have their defaults. The reported time is the sum of the times of the searches."""
+    """Runs one breadth-first search per source. The knob SEARCH or SEARCH_KERNELS names the search. The knobs
+    of this search have their defaults. The reported time is the sum of the times of the searches."""
 
     search: SearchVariant
     origin = ("this project",)

@@ -334,9 +334,8 @@ _GRID = (_side("rows", "rows of cells"), _side("columns", "columns of cells"))
 
 
 def _count(name: str, cells: int) -> int:
-    """Returns ``cells``, the number of vertices of a grid. Raises UsageError if this number exceeds the limit
-    for graphs.
-    """
+    """Check the number of vertices of a grid. Returns this number, ``cells``. Raises UsageError if it exceeds
+    the limit for graphs."""
     if cells > MAX_VERTICES:
         raise UsageError(
             f"{name}: {cells:,} cells are more than the {MAX_VERTICES:,} vertices a graph may have"
@@ -450,7 +449,8 @@ def _luo_box(n: int, form: str) -> tuple[int, int]:
 
 
 def _luo_centre(n: int, form: str) -> int:
-    """Returns the vertex in the middle of ``luo_grid``. The searches of Luo, Wong and Hwu start there."""
+    """Returns the vertex in the middle of a grid that ``luo_grid`` makes. The searches of Luo, Wong and Hwu
+    start there."""
     side, _ = _luo_box(n, form)
     layers, rest = divmod(n, side * side)
     lines = side if layers else rest // side

@@ -46,8 +46,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Figure(Column):
-    """A result column with a measure of performance, such as a rate. It says how to combine the values of
-    several sources."""
+    """A result column with a measure of performance, such as a rate. It also defines how the values of
+    several sources are combined."""
 
     kind: Literal["count", "number", "text"] = "number"
     harmonic: bool = False
@@ -203,5 +203,5 @@ class Family(ABC):
         raise UsageError(f"{self.title} accept no programs of other authors")
 
     def advice(self, rows: pd.DataFrame) -> Iterator[str]:
-        """Yields warnings for readers of the best times in ``rows``. Each warning is one line."""
+        """Yields warnings about the best times in ``rows``. Each warning is one line."""
         return iter(())

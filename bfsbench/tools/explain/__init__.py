@@ -268,9 +268,9 @@ def _throughput_us(lines: pd.DataFrame, ceilings: Ceilings) -> pd.Series[float]:
 
 
 def _banks_us(counted: Counted) -> pd.Series[float]:
-    """Returns the time of all passes through shared memory, in microseconds, by level and kernel. If several
-    launches of a kernel belong to one level, the launch with the most blocks determines the number of
-    multiprocessors."""
+    """Returns the time of all passes through shared memory, in microseconds, by level and kernel. The passes
+    are divided among the multiprocessors that have a block. If several launches of a kernel belong to one
+    level, the launch with the most blocks counts."""
     passes = counted.lines.groupby(_LEVEL)["passes"].sum()
     blocks = counted.launches.groupby(_LEVEL)["blocks"].max()
     return passes / (blocks.clip(upper=MULTIPROCESSORS) * PASSES) / 1e3
@@ -391,7 +391,7 @@ def by_level(counted: Counted) -> pd.DataFrame:
 
 
 def _sums(counted: Counted) -> pd.DataFrame:
-    """Returns the sums of the counters of each level and kernel, and the largest launch."""
+    """Returns the sums of the counters of each level and kernel, and the size of the largest launch."""
     lines = counted.lines
     on_global = lines["memory"] == "global"
     parts = lines.assign(
@@ -409,7 +409,8 @@ def _sums(counted: Counted) -> pd.DataFrame:
 
 
 def predicted_levels(counted: Counted, ceilings: Ceilings) -> pd.DataFrame:
-    """Returns the rows of ``by_level`` with the predicted times of the kernels as ``predicted_us``."""
+    """Returns the rows of ``by_level``, with the kernels' predicted times in the additional column
+    ``predicted_us``."""
     frame = by_level(counted)
     predicted = kernels_us(counted, ceilings).max(axis=1)
     frame["predicted_us"] = predicted.reindex(pd.MultiIndex.from_frame(frame[_LEVEL])).fillna(0).to_numpy()
@@ -564,8 +565,8 @@ def listing_lines(counted: Counted, level: int | None, width: int) -> Iterator[s
 
 
 def beside(counted: Sequence[Counted], level: int | None, width: int) -> Iterator[str]:
-    """Yields the lines of several searches' listings: side by side if each gets a readable width, else one
-    after the other."""
+    """Yields the lines that show the listings of several searches. The listings stand side by side if each
+    gets a readable width. Otherwise they follow each other."""
     if len(counted) == 1:
         yield from listing_lines(counted[0], level, width)
         return

@@ -49,8 +49,7 @@ class _File(TomlTable, frozen=True):
 
 
 def exercises() -> dict[str, Exercise]:
-    """Returns a dictionary that maps the names of the exercises to the exercises, in the order of
-    ``exercises.toml``."""
+    """Returns the exercises by name, in the order of ``exercises.toml``."""
     path = HERE / "exercises.toml"
     return {one.name: one for one in converted(path, read_toml(path), _File).exercise}
 

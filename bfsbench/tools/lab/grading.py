@@ -159,7 +159,8 @@ def measure(exercise: Exercise, kernel: Path, limit_s: float) -> str:
 
 
 def _cost(exercise: Exercise, kernel: Path, limit_s: float | None = None) -> CostByLine:
-    """Returns the cost that the exercise limits, for a search of its last graph from vertex 0."""
+    """Returns the cost that the exercise limits, counted in a search of the exercise's last graph from vertex
+    0."""
     variant = variant_of(exercise, kernel)
     return in_child(lambda _step: _costs(exercise, variant)[exercise.cost], limit_s=limit_s)
 

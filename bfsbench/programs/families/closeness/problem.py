@@ -133,7 +133,8 @@ class ManySources(Problem):
 
     @cached_property
     def _links(self) -> tuple[Ids, Ids]:
-        """Returns the arcs between sources, as the positions of their ends in ``sources``."""
+        """Returns the arcs whose two ends are sources, as an array of tails and an array of heads. Each end
+        is given by its position in ``sources``."""
         graph, sources = self.graph, self.sources
         place = np.full(graph.num_vertices, -1, np.int32)
         place[sources] = np.arange(len(sources), dtype=np.int32)

@@ -1,5 +1,5 @@
-"""Defines base classes of variants that search from many sources. Also chooses from how many sources one pass
-over the graph searches."""
+"""Defines base classes of variants that search from many sources. Also chooses the number of sources from
+which one pass over the graph searches."""
 
 from __future__ import annotations
 
