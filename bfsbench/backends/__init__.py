@@ -67,8 +67,9 @@ def open_gpu(backend: str = "auto", instead: str = "kernels run in the emulator"
 
 
 def _sign_of_gpu() -> str:
-    """Returns a sentence about a sign that this machine has a GPU, or that a batch system has given one to
-    this process. Returns an empty text if there is no sign, or if CUDA_VISIBLE_DEVICES hides all GPUs."""
+    """Returns a sentence that names a sign of a GPU: this machine seems to have a GPU, or a batch system has
+    given one to this process. Returns an empty text if there is no sign, or if CUDA_VISIBLE_DEVICES hides all
+    GPUs."""
     if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1", "NoDevFiles"):
         return ""
     for name, none in (("CUDA_VISIBLE_DEVICES", ""), ("SLURM_JOB_GPUS", ""), ("SLURM_GPUS_ON_NODE", "0")):

@@ -156,8 +156,8 @@ class Signal(_Memory):
         self._device.set_written(self._array[words])
 
     def member(self, name: str) -> Signal:
-        """Returns a signal that begins at one member of this signal's struct. As a kernel argument, it is a
-        pointer to the member in device memory."""
+        """Returns a signal whose memory begins at one member of this signal's struct. As a kernel argument,
+        it is a pointer to the member in device memory."""
         assert self.struct is not None
         return Signal(self._device, self._array[self.struct.words(name).start :])
 

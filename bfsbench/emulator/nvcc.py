@@ -107,7 +107,7 @@ def _folders() -> list[Path]:
 
 
 def _wrap(headers: Path, wrappers: Path) -> None:
-    """Write a wrapper for each of NVIDIA's headers in a folder.
+    """Write a wrapper for each of NVIDIA's headers in the folder ``headers`` into the folder ``wrappers``.
 
     The compiler is not nvcc, so the wrapper undefines the macros that mark nvcc, includes the header, and
     restores the macros. If a program itself includes a thrust header, the wrapper of this header also
@@ -366,7 +366,7 @@ def _library(request: Invocation, name: str) -> None:
 
 
 def build(request: Invocation) -> None:
-    """Compile and link the files of a command line.
+    """Compile and link the files that a command line of nvcc names.
 
     Raises ToolchainError if a compilation fails, after printing the compiler's messages. Raises UsageError if
     a file is missing, or if the request is not supported.

@@ -144,8 +144,8 @@ class _Statement:
         return f"::emu::ptx::as<{kind}>({self.place(text)})"
 
     def address(self, text: str, kind: str, space: str) -> str:
-        """Returns a C++ expression for a pointer of the type ``kind`` to the address in ``text``, such as
-        ``[%1+4]``. ``space`` is the memory space."""
+        """Returns a C++ expression for the address in ``text``, such as ``[%1+4]``. The expression is a
+        pointer of the type ``kind``. ``space`` is the memory space."""
         found = _ADDRESS.fullmatch(text)
         if not found:
             raise _UnknownError(text)
@@ -164,7 +164,8 @@ class _Instruction:
     operands: tuple[str, ...]
 
     def type(self) -> str:
-        """Returns the C++ type that the last modifier names. The modifier ``ftz`` may follow the type."""
+        """Returns the C++ type that the instruction's last modifier names. The modifier ``ftz`` does not
+        count."""
         last = [word for word in self.modifiers if word != "ftz"][-1:]
         if not last or last[0] not in _TYPES:
             raise _UnknownError("the type of " + self.name)

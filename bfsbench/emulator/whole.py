@@ -340,8 +340,8 @@ def _opening(mask: str, position: int) -> int | None:
 
 
 def _blocks(source: Preprocessed) -> tuple[list[range], list[range]]:
-    """Returns two lists of blocks in braces: the outermost blocks that are function bodies, and the blocks of
-    classes. For function bodies, the braces of namespaces, classes and linkage specifications are ignored."""
+    """Finds blocks in braces. Returns two lists of ranges: the bodies of functions, and the bodies of
+    classes. Blocks inside a function's body are not listed as bodies of functions."""
     bodies: list[range] = []
     classes: list[range] = []
     # for each open block: where it begins, whether it is a namespace or class, and whether it is a class

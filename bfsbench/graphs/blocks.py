@@ -106,8 +106,8 @@ class IdTooLargeError(InputError):
 
 @dataclass(frozen=True)
 class Block:
-    """A piece of text that consists of whole lines, each ended by a line break. ``share`` is the part of the
-    file that has been read so far (0 to 1)."""
+    """A piece of text that consists of whole lines, each ended by a line break. ``share`` is the share of the
+    file that has been read so far, from 0 to 1."""
 
     text: bytes
     share: float

@@ -39,7 +39,7 @@ class _Arcs(ctypes.Structure):
 
 
 class _Scratch(ctypes.Structure):
-    """The working memory of one search. The attributes are its arrays."""
+    """The working memory of one search: three bit sets of vertices, and a queue."""
 
     _fields_ = tuple((name, ctypes.c_void_p) for name in ("seen", "level", "fresh", "queue"))
 

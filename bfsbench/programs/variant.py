@@ -259,8 +259,8 @@ class Variant(ABC):
         return ""
 
     def measured(self) -> dict[str, str]:
-        """Returns values that only the variant knows, as a dictionary from result column to value. They
-        describe the last runs: the clock that timed them, and their memory."""
+        """Returns the values of result columns that only the variant knows, by column name. Examples are the
+        clock that timed the last runs, and the memory that these runs used."""
         return {"clock": "ours" if self.host else "events"}
 
     @classmethod

@@ -41,7 +41,7 @@ class ProbeError(BfsbenchError):
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting of a probe with prepared device memory, ready to be timed."""
+    """One setting of a probe, ready to be timed: its device memory is prepared."""
 
     setting: str
     """The setting as text, such as ``16 MiB`` or ``132 x 1024 threads``."""

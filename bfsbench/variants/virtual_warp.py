@@ -11,8 +11,9 @@ class VirtualWarp(LevelKernelVariant):
     al. 2011.
 
     The kernel printed in the paper has an error. It distributes vertices by the number of threads, so the
-    last virtual warp may have fewer than W_SZ threads. The kernel then misses every W_SZ-th neighbour of that
-    warp's vertex. In this version, the number of work items is rounded up to whole virtual warps.
+    last virtual warp may have fewer than W_SZ threads. The kernel then misses some neighbours of the vertices
+    that this virtual warp expands. In this version, the number of work items is rounded up to whole virtual
+    warps.
     """
 
     name = "virtual_warp"

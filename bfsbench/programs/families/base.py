@@ -113,9 +113,9 @@ class Problem(ABC):
         UsageError if the variant belongs to another family."""
 
     def other_sources(self, count: int) -> list[int]:
-        """Returns at most ``count`` other sources. They are chosen at random, so that no program can prepare
-        for them. A run from each of these sources takes about as much work as a run from this problem's
-        source. The list is empty unless the problem starts from one source."""
+        """Returns at most ``count`` further source vertices. They are chosen at random, so that no program
+        can prepare for them. A run from each of these sources takes about as much work as a run from this
+        problem's source. The list is empty unless the problem starts from one source."""
         return []
 
     @abstractmethod

@@ -246,7 +246,7 @@ def in_a_word(kernel: Path | None) -> str:
 
 
 def variant_of(exercise: Exercise, kernel: Path) -> type[KernelVariant]:
-    """Returns a variant that runs a student's kernel with the exercise's host loop."""
+    """Returns a variant class that runs a student's kernel with the host loop of the exercise."""
     host = find(exercise.host)
     assert issubclass(host, KernelVariant)
     members = {
