@@ -145,7 +145,7 @@ class _Statement:
 
     def address(self, text: str, kind: str, space: str) -> str:
         """Returns a C++ expression for the address in ``text``, such as ``[%1+4]``. The expression is a
-        pointer of the type ``kind``. ``space`` is the memory space."""
+        pointer to the type ``kind``. ``space`` is the memory space."""
         found = _ADDRESS.fullmatch(text)
         if not found:
             raise _UnknownError(text)

@@ -76,8 +76,8 @@ _ELSE = re.compile(r"\s*else\b")
 
 
 def functions_with_loops(texts: Iterable[SourceText]) -> set[str]:
-    """Returns the names of all functions that contain a loop or a barrier, directly or through functions that
-    they call."""
+    """Returns the names of all functions that contain a loop, or an operation that lanes execute together,
+    such as a barrier. Functions that call a function of this kind are included."""
     bodies: dict[str, str] = {}
     for text in texts:
         for match in _FUNCTION.finditer(text.statements):

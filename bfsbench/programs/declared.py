@@ -85,8 +85,8 @@ def _faults_of_knobs(knobs: tuple[Knob, ...]) -> Iterator[str]:
 
 
 def _fault_of_range(knob: Knob) -> str:
-    """Returns a description of the first fault in the choices, minimum and maximum of a knob (a parameter of
-    a variant). Returns an empty string if there is no fault."""
+    """Returns a description of the first fault in the default, choices, minimum and maximum of a knob (a
+    parameter of a variant). Returns an empty string if there is no fault."""
     kind = type(knob.default)
     if kind not in (int, float, str):
         return f"has a default {_kind(knob.default)}, not an int, float or str"
