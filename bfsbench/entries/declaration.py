@@ -103,8 +103,8 @@ class Clock(TomlTable, frozen=True, kw_only=True):
 
 
 class Parameter(TomlTable, frozen=True, kw_only=True):
-    """A parameter of the program, which a sweep can vary. It is an element of the array ``knobs`` of the TOML
-    file. The fields are those of Knob."""
+    """A parameter of the program, which a sweep can vary: an element of the array ``knobs`` of the TOML file.
+    The class Knob explains the fields."""
 
     name: Text
     meaning: Text
@@ -169,8 +169,8 @@ class Entry(TomlTable, frozen=True, kw_only=True):
         return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
     def call_with(self, values: Mapping[str, KnobValue]) -> Call:
-        """Returns the table ``call`` with values of knobs in place of their names in ``command`` and
-        ``environment``. In ``environment``, {here} and {built} are replaced, too."""
+        """Returns a copy of the table ``call``. In ``command`` and ``environment``, names of knobs in braces
+        are replaced by the knobs' values, and {here} and {built} are replaced by folders."""
         texts = {name: str(value) for name, value in values.items()}
         environment = {name: self.filled(text, **texts) for name, text in self.call.environment.items()}
         command = tuple(self.filled(word, **texts) for word in self.call.command)

@@ -432,7 +432,8 @@ class Graph:
         return replace(self, **copied)
 
     def with_wide_offsets(self) -> Graph:
-        """Returns the graph with 64-bit offsets, which graphs of more than 2^31 - 1 arcs have."""
+        """Returns the graph with 64-bit offsets. By default, only graphs of more than 2^31 - 1 arcs have
+        64-bit offsets."""
         rows = self.row_offsets.astype(np.int64)
         shared = self.column_offsets is self.row_offsets
         columns = rows if shared else self.column_offsets.astype(np.int64)

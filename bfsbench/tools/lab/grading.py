@@ -233,8 +233,8 @@ def table(folder: Path) -> Table:
 
 
 def in_a_word(kernel: Path | None) -> str:
-    """Grades a kernel in a process of its own. Returns "passed", "not yet", "no end" or "no grade", and an
-    empty text for None."""
+    """Grades a kernel in a process of its own. Returns "passed", "not yet", "no end" or "no grade". Returns
+    an empty text if ``kernel`` is None."""
     if kernel is None:
         return ""
     command = [sys.executable, "-m", "bfsbench", "check", str(kernel)]
