@@ -101,7 +101,7 @@ class GraphName:
     @property
     def stored_name(self) -> str:
         """Returns the graph's name in the cache. It contains the file's folder and the mark ``shrink``, but
-        neither the direction nor other marks, which do not change what the cache stores."""
+        neither the direction nor other marks."""
         return self._located + Marks(self.marks.shrink).suffix
 
     @property
@@ -326,8 +326,8 @@ def _identity(request: GraphName, found: Held | None) -> tuple[Recipe, str]:
 
 
 def _split(text: str) -> tuple[str, Overrides, Marks, Direction | None]:
-    """Split the text that names a graph. Returns the name, the options, the marks, and the
-    direction or None.
+    """Split the text that names a graph. Returns the name, the options, the marks (such as ``shrink``), and
+    the direction or None.
 
     Options, marks and direction may be in any order. Raises UsageError for an option that is unknown, has a
     wrong value, or is given twice.

@@ -1,4 +1,4 @@
-"""Parses the marks in a graph's name.
+"""Parses the marks in a graph's name, which are suffixes such as ``:shrink=0.1``.
 
 - The mark ``shrink`` is the share of vertices that a shrunk graph keeps.
 - The mark ``offsets=int64`` asks for 64-bit offsets.
@@ -30,7 +30,7 @@ def given_name(locator: str) -> str:
 
 @dataclass(frozen=True)
 class Marks:
-    """The values of the marks in a graph's name."""
+    """The values of the marks in a graph's name. A mark is a suffix such as ``:shrink=0.1``."""
 
     shrink: float = 1.0
     """The approximate share of the vertices that a shrunk graph keeps. It is 1 for a whole graph."""
@@ -41,7 +41,8 @@ class Marks:
 
     @property
     def suffix(self) -> str:
-        """Returns the marks as text to append to a graph's name. The text is empty if there are no marks."""
+        """Returns the marks as text to append to a graph's name, such as ``:shrink=0.1``. The text is empty
+        if there are no marks."""
         shrink = f":shrink={self.shrink:g}" if self.shrink < 1 else ""
         offsets = f":offsets={self.offsets}" if self.offsets else ""
         return shrink + offsets + (f":stands_for={self.stands_for}" if self.stands_for else "")
