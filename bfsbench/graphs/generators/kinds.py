@@ -204,7 +204,7 @@ def crawl(n: int, degree: int, host: int, near: float, hubs: float, seed: int) -
 
     A page has ``degree`` links on average, and some pages have many more. A share ``near`` of the links stays
     within the host, mostly between close pages. A share ``hubs`` of the other links goes to the first pages
-    of hosts, and a few of these pages get very many links. All remaining links go to random pages.
+    of some hosts, and a few of these pages get very many links. All remaining links go to random pages.
     """
     arguments = (n, degree, min(host, n), chance(near), chance(hubs))
     ends = draw_edges("crawl", *arguments, seed=seed, native="generate_places")
