@@ -530,10 +530,9 @@ class Emulator:
         return report
 
     def note_phases_in(self, records: Buffer) -> None:
-        """Set the buffer to which kernels write to mark phases, such as the levels of a search. Phase i
-        begins when a kernel writes to element i of the buffer. These writes are not counted. If the emulator
-        was created without ``counted``, do nothing.
-        """
+        """Set the buffer in which kernels mark phases, such as the levels of a search. Phase i begins when a
+        kernel writes to element i of the buffer. These writes are not counted. If the emulator was created
+        without ``counted``, do nothing."""
         if self.counted:
             size = records.size * records.dtype.itemsize
             self.runtime.emu_note_phases_at(self.machine, records.pointer, size, records.dtype.itemsize)

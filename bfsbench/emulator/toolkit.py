@@ -28,9 +28,9 @@ shared library by its content, even if its name ends with ``.a``."""
 
 
 def toolkit(runtime: Path) -> Path:
-    """Make a folder with the layout of a CUDA toolkit in the cache, or bring it up to date. Returns the path
-    of the folder. ``runtime`` is the library of the emulator's runtime. Each installation of bfsbench has its
-    own folder."""
+    """Make a folder in the cache that has the layout of a CUDA toolkit, or bring the folder up to date.
+    Returns the path of the folder. ``runtime`` is the library of the emulator's runtime. Each installation of
+    bfsbench has its own folder."""
     digest = hashlib.sha256(f"{sys.executable}\n{INCLUDE}".encode()).hexdigest()[:20]
     top = cache_dir().absolute() / "native" / f"toolkit-{digest}"
     with writing(top / "nvvm" / "libdevice"):  # CMake demands this folder

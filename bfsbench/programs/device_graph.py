@@ -88,8 +88,8 @@ class DeviceGraph:
         """Call ``make``, and record its time in ms under ``key``. Returns the result of ``make``.
 
         The recorded time excludes compilation. It also excludes the time for other arrays that ``make``
-        requests, because their times are recorded under keys of their own. A list of these keys is recorded
-        with the time.
+        requests. The times of these arrays are recorded under their own keys, and the keys are recorded
+        together with the time of ``make``.
         """
         outer, nested = self._used, self._nested_ms
         self._used, self._nested_ms = set(), 0.0

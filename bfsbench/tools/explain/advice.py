@@ -112,7 +112,7 @@ def _on(bound: str, counted: Counted, parts: pd.DataFrame) -> str:
 
 def _few_blocks(counted: Counted, level: int, kernel: str) -> str:
     """Returns a sentence of advice if the launches of ``kernel`` in ``level`` have fewer blocks than the GPU
-    has multiprocessors, else an empty text."""
+    has multiprocessors. Otherwise returns an empty text."""
     launches = counted.launches[(counted.launches["level"] == level) & (counted.launches["kernel"] == kernel)]
     blocks = int(launches["blocks"].max())
     if blocks >= MULTIPROCESSORS:
