@@ -239,8 +239,8 @@ def graph_checksum(
 def _group(rows: Ids, columns: Ids, num_vertices: int, name: str, plan: _Plan | None = None) -> _Rows:
     """Returns arcs grouped by row. Raises InputError for an id out of range.
 
-    With ``plan``, the function adds reverse arcs and drops self loops if the plan says so, and sorts the
-    columns of each row. Duplicates stay. Without ``plan``, the columns of a row keep the order of the edges.
+    With ``plan``, the function sorts the columns of each row. It also adds reverse arcs and drops self loops,
+    if the plan says so. Duplicates stay. Without ``plan``, the columns of a row keep the order of the edges.
     """
     native = _native_convert()
     rows, columns = (np.ascontiguousarray(ids, np.int32) for ids in (rows, columns))

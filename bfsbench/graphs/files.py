@@ -184,9 +184,9 @@ def _held_source(dataset: Dataset, source: Source) -> Held | None:
 
 
 def _place(origin: str) -> str:
-    """Returns an address without its protocol, so that addresses that differ only in HTTP and HTTPS compare
-    equal. This is needed because older records contain HTTP addresses of files that the catalogue now gets by
-    HTTPS."""
+    """Returns an address without its protocol, so that two addresses compare equal if they differ only in the
+    protocol (HTTP or HTTPS). This is needed because older records contain HTTP addresses of files that the
+    catalogue now gets by HTTPS."""
     return origin.removeprefix("https://").removeprefix("http://")
 
 
@@ -335,10 +335,9 @@ def first_download(url: str) -> FirstDownload | None:
 
 
 def remember_download(url: str, sha256: str | None) -> None:
-    """Record the checksum of a download from ``url``, which later downloads must match. If ``sha256`` is
-    None, the record of the address is removed. Raises UsageError if the file with the checksums of first
-    downloads cannot be written.
-    """
+    """Record the checksum of a download from ``url``. Later downloads from there must match it. If ``sha256``
+    is None, the record of the address is removed. Raises UsageError if the file with the checksums of first
+    downloads cannot be written."""
     if sha256 is None and first_download(url) is None:
         return
     path = first_downloads_file()

@@ -90,8 +90,8 @@ def readable(name: str) -> str:
 
 
 class GraphStore:
-    """Stores converted graphs in one folder, by name and options for reading. Several processes may use the
-    folder at the same time."""
+    """Stores converted graphs in one folder. A graph is found by its name and the options for reading it.
+    Several processes may use the folder at the same time."""
 
     def __init__(self, root: Path | None = None) -> None:
         self.root = cache_dir() / "graphs" if root is None else root
