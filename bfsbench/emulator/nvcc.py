@@ -41,7 +41,7 @@ _USUAL = (
     "iostream",
     *(f"thrust/{name}.h" for name in ("distance", "extrema", "sequence", "tuple")),
 )
-"""Headers that many headers of thrust include with its CUDA backend, or included in older versions. Programs
+"""Headers that many headers of thrust include for the CUDA backend, or included in older versions. Programs
 rely on that."""
 _HEADERS = ("-isystem", str(INCLUDE / "cuda"), "-isystem", str(INCLUDE))
 _UNSEEN = "vectors of thrust are neither watched nor counted: build a plain program"
