@@ -113,9 +113,9 @@ def _calls(line: str) -> str:
 
 
 def _idle(lines: Sequence[str], body: range, returns: bool) -> set[int]:
-    """Finds the calls at basic blocks of one function that the runtime does not need. Returns their line
-    numbers. ``body`` is the range of the function's lines. If ``returns`` is true, the runtime needs the last
-    call before each return."""
+    """Finds the calls that the runtime does not need, among the calls at basic blocks of one function.
+    Returns their line numbers. ``body`` is the range of the function's lines. If ``returns`` is true, the
+    runtime needs the last call before each return."""
     labels = {found.group(1): i for i in body if (found := _LABEL.match(lines[i]))}
     jumps = {i: found.group(1) for i in body if (found := _JUMP.match(lines[i]))}
     # there is a jump to a computed address or to another function
