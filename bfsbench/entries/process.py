@@ -378,7 +378,7 @@ class Process:
 
 
 def _tell(waiting: str) -> str:
-    """Call the functions in ``told_waiting``. Returns their argument."""
+    """Calls each function in ``told_waiting`` with ``waiting``. Returns ``waiting``."""
     for function in told_waiting:
         function(waiting)
     return waiting
@@ -447,7 +447,7 @@ _KEPT: dict[int, tuple[GraphFolder, dict[str, Running]]] = {}
 
 
 def running(graph: Graph, entry: Entry, knobs: Mapping[str, KnobValue]) -> Running:
-    """Returns the state of an entry on a graph. The first call does not start the process yet. The process
+    """Returns the state of an entry on a graph. This function does not start the entry's process. The process
     ends when the graph object is deleted, or when this function is called with other values of knobs."""
     from bfsbench.entries.folder import GraphFolder
 

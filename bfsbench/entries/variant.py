@@ -336,8 +336,8 @@ class EntryVariant(ForeignProgram):
         return min(found) if len(found) > 1 and min(found) >= _COMPARED_MS else 0.0
 
     def _seems_to_keep_answers(self) -> bool:
-        """Returns whether most repeated searches, of at least three, are much faster than all first
-        searches."""
+        """Returns whether most repeated searches are much faster than all first searches. Returns False if
+        there are fewer than three repeated searches."""
         fast = [took_ms * _FASTER < self._fastest_first_ms(edges) for took_ms, edges in self._repeated]
         return len(fast) >= _SEARCHES_TO_JUDGE and statistics.mean(fast) > 0.5
 
@@ -488,7 +488,7 @@ def _no_device(entry: Entry) -> str:
 
 def _no_program(entry: Entry) -> str:
     """Returns an error message if the command or the library of the entry does not exist. Otherwise returns
-    an empty string. Only a path that contains a name in braces is looked up."""
+    an empty string. A path without a name in braces is not checked."""
     for word in (*entry.call.command[:1], entry.call.library):
         path = Path(entry.filled(word))
         if "{" in word and not path.exists():
