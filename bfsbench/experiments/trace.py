@@ -255,7 +255,7 @@ def _threads(title: str, steps: list[Step]) -> Table:
     launched = {step.threads for step in steps}
     threads = " to ".join(map(str, sorted({min(launched), max(launched)})))
     launches = f"{len(steps)} launches of {threads} threads."
-    notes = (f"{launches} Threads that the table does not list return immediately.",)
+    notes = (f"{launches} The table leaves out threads that return immediately.",)
     columns = ("levels", "thread", "works_on", "gives_a_level_to")
     return Table("threads", f"What threads do: {title}", columns, lines, notes)
 
