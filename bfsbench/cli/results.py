@@ -186,7 +186,8 @@ def report_command(
 
                 file.write(page(rows, levels))
             else:
-                made = tables(rows, names or None, levels, style)
+                renamed = Names.of(set(rows["graph"]), set(rows["variant"]), new_names)
+                made = [*map(renamed.in_table, tables(rows, names or None, levels, style))]
                 file.write(rendered(made, style, file, narrow="--backend", inches=width or LATEX_INCHES))
     if others := [path.name for folder in files for path in left_out(folder)]:
         click.echo(f"bfsbench: not result files, and left out: {', '.join(others)}", err=True)

@@ -473,8 +473,9 @@ def tune_command(
     At the end the best configuration is printed as a 'bfsbench run' command. Host programs without knobs need
     only one point.
 
-    Without a GPU, search_ms is the time of the emulator, which says nothing about a GPU. Such a tuning only
-    shows which configurations fail. 'bfsbench explain' predicts times of up to eight configurations.
+    For a kernel without a GPU, search_ms is the time of the emulator, which says nothing about a GPU. Such a
+    tuning only shows which configurations fail. 'bfsbench explain' predicts the times of up to eight
+    configurations.
     """
     every = chosen_variants(names(variants, "--variant"))
     check_knobs(every, knobs)

@@ -189,18 +189,24 @@ _HINTS = (
 """Parts of messages about failures, and the advice to print below."""
 _HINTS_FOR_COMMANDS = (
     (WRONG_CLOCK, "times are in ms, unless 'unit' in 'call' names another unit"),
-    ("it says a search took", "the first number that stands alone on a line counts as the time"),
     (
         "not a number alone",
         "to take the time out of longer lines, declare a regular expression as 'time' in 'call'",
     ),
-    ("timeout: ", "a command prints 'ready', then a time for each source, and flushes after each line"),
+)
+_HINT_ON_TIMES = ("it says a search took", "the first number that stands alone on a line counts as the time")
+_HINT_ON_REPLIES = (
+    "timeout: ",
+    "a command prints 'ready', then a time for each source, and flushes after each line",
 )
 
 
 def _hints(entry: Entry, lines: list[str]) -> Iterator[str]:
     """Yield advice about the failures of an entry that ``lines`` describe."""
-    hints = _HINTS + (_HINTS_FOR_COMMANDS if entry.call.command else ())
+    is_command = bool(entry.call.command)
+    hints = [*_HINTS, *(_HINTS_FOR_COMMANDS if is_command else ())]
+    hints += [_HINT_ON_TIMES] if is_command and not entry.call.time else []
+    hints += [_HINT_ON_REPLIES] if is_command and not entry.per_search else []
     yield from (f"hint: {hint}" for part, hint in hints if any(part in line for line in lines))
     if entry.call.arrays == "cupy" and any(line.startswith("timeout:") for line in lines):
         yield "hint: CuPy compiles each kernel once and stores it: check again, or raise --timeout"

@@ -145,6 +145,7 @@ class Process:
         """Whether the process has replied to a source, so that it flushes its output."""
         environment = {**os.environ, **call.environment}
         path = filter(None, (str(PACKAGE.parent), environment.get("PYTHONPATH")))
+        self._started = time.perf_counter()
         try:
             self._process = subprocess.Popen(
                 words,
@@ -205,8 +206,9 @@ class Process:
     def outcome(self) -> Reply:
         """Wait for the end of a program that runs a single search. Returns its reply. Raises EntryCrashError
         if the program crashes or prints no time, DeviceOutOfMemoryError if it takes too much memory, and
-        WrongResultError if it leaves child processes running."""
-        started, said = time.perf_counter(), None
+        WrongResultError if it leaves child processes running. The reply's host time includes the start of the
+        process."""
+        said = None
         self._awaited = ""
         self._input.close()
         with suppress(EOFError):
@@ -220,7 +222,7 @@ class Process:
             raise self._crash()
         if said is None:
             raise EntryCrashError(f"it printed no time: no line has '{self._time.pattern}'")
-        return self._reply(said, started, (time.perf_counter() - started) * 1e3)
+        return self._reply(said, self._started, (time.perf_counter() - self._started) * 1e3)
 
     def _reply(self, said: str | None, started: float, wall_ms: float) -> Reply:
         """Wait for the child processes that the program has left, because they may still write the answer.

@@ -20,7 +20,6 @@ from bfsbench.experiments.declaration import Experiment, GraphUse, Sweep
 from bfsbench.experiments.series import Series, authors_form, variants_of
 from bfsbench.graphs.generators import recommended_source
 from bfsbench.graphs.load import GraphName, not_here, resolve
-from bfsbench.graphs.marks import Marks
 from bfsbench.rows.point import KnobValue
 from bfsbench.support.errors import InputError, UsageError
 from bfsbench.variants import find_family
@@ -61,7 +60,7 @@ def choose(
             missing.append(name)
         else:
             if found is not wanted:
-                found = replace(found, marks=Marks(found.marks.shrink, name))
+                found = replace(found, marks=replace(found.marks, stands_for=name))
             chosen.append(Choice(use, _shrunk(found, scale)))
     return chosen, missing
 
@@ -82,7 +81,7 @@ def _shrunk(request: GraphName, scale: float) -> GraphName:
     if scale >= 1:
         return request
     share = float(f"{request.marks.shrink * scale:g}")  # the graph's name has this rounded number
-    shrunk = replace(request, marks=Marks(share, request.marks.stands_for))
+    shrunk = replace(request, marks=replace(request.marks, shrink=share))
     return request if request.spec is not None and shrunk.spec == request.spec else shrunk
 
 

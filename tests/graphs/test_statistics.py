@@ -145,7 +145,7 @@ def test_it_is_the_median_of_nine_searches(seed: int, arcs: int, wanted: int, mo
 
 def test_marks_travel_in_the_name_and_come_back() -> None:
     name, marks = split_marks("soc-Epinions1:ids=keep:shrink=0.05:stands_for=wiki-Talk")
-    assert (name, marks) == ("soc-Epinions1:ids=keep", Marks(0.05, "wiki-Talk"))
+    assert (name, marks) == ("soc-Epinions1:ids=keep", Marks(0.05, stands_for="wiki-Talk"))
     assert name + marks.suffix == "soc-Epinions1:ids=keep:shrink=0.05:stands_for=wiki-Talk"
     assert split_marks("wave") == ("wave", UNMARKED)
     assert UNMARKED.suffix == ""
