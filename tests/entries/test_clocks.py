@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from bfsbench.entries.declaration import Call
+from bfsbench.entries.process import Process
 from tests.entries.test_entry_command import bfsbench, rows_of
 from tests.entries.toy_entries import LINE, compile_toys, declare
 
@@ -84,3 +89,17 @@ def test_the_hosts_clock_counts_where_clocks_cannot_be_compared(own: Path) -> No
     (row,) = rows_of(out)["toy_command_honest"]
     assert row["clock"] == "ours"
     assert float(row["search_ms"]) > 0.002, "the program says 0.0001 ms"
+
+
+def test_the_hosts_time_of_a_single_search_includes_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*words: Any, **options: Any) -> Any:
+        started = popen(*words, **options)
+        time.sleep(0.1)
+        return started
+
+    popen = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", slow)
+    reply = Process(["echo", "1.0"], tmp_path, Call(command=("echo", "{source}"))).outcome()
+    assert reply.wall_ms >= 100
