@@ -32,6 +32,7 @@ from bfsbench.bench.worker import (
     Worker,
     run_in_turns,
     source_rule,
+    together,
 )
 from bfsbench.entries.variant import WRONG_CLOCK
 from bfsbench.graphs.graph import Graph
@@ -510,21 +511,20 @@ def _until(
     """Yield the outcomes of points (configurations) from ``run`` until ``deadline``, a time in seconds on the
     monotonic clock.
 
-    Points that are measured together are always completed. These are points that differ only in their sources
-    or, if ``method.takes_turns``, all points of a graph.
+    Points that are measured together are always completed. These are the groups of ``together`` or, if
+    ``method.takes_turns``, all points of a graph.
     """
     if time.monotonic() >= deadline:
         return
-    together = {
-        _identity_of(point, graphs[point.graph]): (
-            point.graph if method.takes_turns else replace(point, source=None)
-        )
-        for point in points
+    group_of = {
+        _identity_of(point, graphs[point.graph]): point.graph if method.takes_turns else number
+        for number, group in enumerate(together(points, graphs))
+        for point in group
     }
-    pending = Counter(together.values())
+    pending = Counter(group_of.values())
     for measured in run(points, graphs, method):
         yield measured
-        group = together[_identity(measured.row)]
+        group = group_of[_identity(measured.row)]
         pending[group] -= 1
         if not pending[group] and time.monotonic() >= deadline:
             return

@@ -98,18 +98,22 @@ class Runner(Protocol):
 
 _SHARE = 4
 """The reference answers of points that are timed together take at most 1/``_SHARE`` of the memory."""
+_MOST_TOGETHER = 64
+"""The most points that are timed together. Their rows are written after the last sample of the group, so a
+sweep that is stopped loses at most one group."""
 
 
 def together(points: Sequence[Point], graphs: Graphs) -> Iterator[list[Point]]:
     """Yield groups of consecutive points (configurations) that differ only in their sources. A worker
     measures the points of a group alternately: one sample of each point, then the next sample of each.
 
-    If the reference answers of a group do not fit into memory, the group is split.
+    A group has at most _MOST_TOGETHER points, and fewer if their reference answers do not fit into memory.
     """
     memory = available_memory() or sys.maxsize
     for setting, same in itertools.groupby(points, key=lambda point: replace(point, source=None)):
         group = list(same)
-        most = max(2, memory // _SHARE // (4 * graphs[setting.graph].num_vertices + 1))
+        fitting = memory // _SHARE // (4 * graphs[setting.graph].num_vertices + 1)
+        most = max(2, min(fitting, _MOST_TOGETHER))
         yield from evenly(group, -(-len(group) // most))
 
 

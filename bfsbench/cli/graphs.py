@@ -71,7 +71,7 @@ def fetch_command(
     is converted and a generator is run now, so that a sweep need not do this. An interrupted download
     continues where it stopped when the command is run again. If no checksum is published, the checksum of the
     first download is recorded, and later downloads must match it. If one graph fails, the other graphs are
-    still fetched, and the exit code is 1.
+    still fetched, and the exit code is 1. With an unknown name, nothing is fetched, and the exit code is 2.
     """
     catalogue = Catalogue.load()
     requests = [resolve(name) for name in names if name not in catalogue]
