@@ -2,8 +2,11 @@
 // float, and rounds it to the nearest 16-bit number, with ties to even.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+
+#include "emu/arithmetic.h"
 
 namespace emu {
 
@@ -152,6 +155,19 @@ EMU_ANY_SMALL inline H __hfma_relu(H a, H b, H c) { return H(fmaxf(float(__hfma(
 EMU_ANY_PAIR inline P __hfma2_relu(P a, P b, P c) { return {__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y)}; }
 EMU_ANY_PAIR inline P __hisnan2(P a) { return {typename P::One(__hisnan(a.x)), typename P::One(__hisnan(a.y))}; }
 
+#ifdef __CUDACC__
+#define EMU_SMALL_ATOMICS(Short, Type2)                                                                        \
+    EMU_OWN inline Short atomicAdd(Short* address, Short value) {                                              \
+        emu::note_atomic(address, sizeof(Short), emu::Scope::device, EMU_SITE);                                \
+        return emu::fetch_update(address, [=](Short old) { return old + value; });                             \
+    }                                                                                                          \
+    EMU_OWN inline Type2 atomicAdd(Type2* address, Type2 value) {                                              \
+        emu::note_atomic(address, sizeof(Type2), emu::Scope::device, EMU_SITE);                                \
+        return emu::fetch_update(address, [=](Type2 old) { return old + value; });                             \
+    }
+#else  // a .cpp file has no kernels
+#define EMU_SMALL_ATOMICS(Short, Type2)
+#endif
 
 // EMU_SMALL defines, for one 16-bit type, the functions whose names contain the type, such as __float2half.
 #define EMU_SMALL(Type, Type2, Short, name, name2)                                                             \
@@ -193,11 +209,4 @@ EMU_ANY_PAIR inline P __hisnan2(P a) { return {typename P::One(__hisnan(a.x)), t
     inline Type2 __highs2##name2(Type2 a, Type2 b) { return {a.y, b.y}; }                                      \
     inline Type2 __halves2##name2(Short x, Short y) { return {x, y}; }                                         \
     inline Type2 make_##Type2(Short x, Short y) { return {x, y}; }                                             \
-    EMU_OWN inline Short atomicAdd(Short* address, Short value) {                                              \
-        emu::note_atomic(address, sizeof(Short), emu::Scope::device, EMU_SITE);                                \
-        return emu::fetch_update(address, [=](Short old) { return old + value; });                             \
-    }                                                                                                          \
-    EMU_OWN inline Type2 atomicAdd(Type2* address, Type2 value) {                                              \
-        emu::note_atomic(address, sizeof(Type2), emu::Scope::device, EMU_SITE);                                \
-        return emu::fetch_update(address, [=](Type2 old) { return old + value; });                             \
-    }
+    EMU_SMALL_ATOMICS(Short, Type2)
