@@ -46,7 +46,7 @@ from bfsbench.graphs.load import GraphName, known_vertices, memory_lines, not_he
 from bfsbench.reports import summary, warnings
 from bfsbench.reports.levels import read_levels
 from bfsbench.rows.point import KnobValue, Point, row_name
-from bfsbench.rows.provenance import UNKNOWN_RULE, expected_seconds, now
+from bfsbench.rows.provenance import UNKNOWN_S, expected_seconds, now
 from bfsbench.rows.results import as_values, table
 from bfsbench.support.errors import OptionError, UsageError, plural, printable
 from bfsbench.support.interrupts import INTERRUPTED, OUT_OF_TIME
@@ -281,14 +281,16 @@ def print_plan(points: Sequence[Point], repeats: int) -> None:
 
 
 def print_time(points: Sequence[Point], rows: Path) -> None:
-    """Print roughly how long these points (configurations) will take, by the rows of a result file, or of all
-    result files below a folder."""
+    """Print roughly how long these points (configurations) will take, by the rows of a result file if it
+    exists, or of all result files below a folder."""
     if not points:
         return
     seconds, guessed = expected_seconds(points, rows)
     size, unit = next((size, unit) for size, unit in _UNITS if seconds >= 2 * size or size == 1)
     how = f"if points take as long as in {rows}" if guessed < len(points) else ""
-    guess = f"{guessed} of them counted as {UNKNOWN_RULE}" if guessed else ""
+    backends = sorted({point.backend for point in points})
+    rule = ", ".join(f"{UNKNOWN_S[backend]:g} s on {backend}" for backend in backends)
+    guess = f"{guessed} of them counted as {rule}" if guessed else ""
     basis = "; ".join(filter(None, (how, guess)))
     click.echo(f"about {max(seconds / size, 1):.0f} {unit} without reading graphs, {basis}")
 
@@ -406,8 +408,7 @@ def run_command(
                 click.echo(json.dumps(as_values(point.axes())))
         elif points:
             print_plan(points, measuring.repeats)
-            if measuring.resume and asked.path is not None and asked.path.exists():
-                print_time(points, asked.path)
+            print_time(points, asked.path or Path("results"))
             print_memory(work.graphs, points)
         else:
             click.echo("nothing left to do")

@@ -182,14 +182,13 @@ def read_runs(rows: Path) -> list[dict[str, Any]]:
 
 _FEWEST_ROWS = 5
 """Rows of a graph and backend in one file that an estimate of time needs."""
-_UNKNOWN_S = {**dict.fromkeys(GPU_BACKENDS, 0.5), "host": 0.5, "cpu": 2.0}
+UNKNOWN_S = {**dict.fromkeys(GPU_BACKENDS, 0.5), "host": 0.5, "cpu": 2.0}
 """Seconds assumed for a point without such rows, by backend."""
-UNKNOWN_RULE = ", ".join(f"{seconds:g} s on {backend}" for backend, seconds in _UNKNOWN_S.items())
 
 
 def expected_seconds(points: Iterable[Point], rows: Path) -> tuple[float, int]:
     """Return how long these points (configurations) will take, in s, and how many of them are guessed by
-    _UNKNOWN_S.
+    UNKNOWN_S.
 
     All other points take as long as the points on their graph and backend in the result file ``rows``, or in
     the result files below the folder ``rows``.
@@ -201,7 +200,7 @@ def expected_seconds(points: Iterable[Point], rows: Path) -> tuple[float, int]:
     seconds, guessed = 0.0, 0
     for point in points:
         pace = paces.get((_searched(point.graph), point.backend))
-        seconds += _UNKNOWN_S[point.backend] if pace is None else pace
+        seconds += UNKNOWN_S[point.backend] if pace is None else pace
         guessed += pace is None
     return seconds, guessed
 

@@ -587,9 +587,11 @@ def test_a_dry_run_estimates_the_time_that_is_left_from_the_rows_of_the_file(tmp
     (tmp_path / "r.csv").write_text("\n".join([header, *spread, ""]))
     left = run(*words, "32:256:+32", "--dry-run", cwd=tmp_path).stdout
     assert "2 points" in left and "about 20 min without reading graphs, if points take as long as in" in left
+    without_rows = run(*words, "32:256:+32", "--dry-run", "--out", "other.csv", cwd=tmp_path).stdout
+    assert "about 16 s without reading graphs, 8 of them counted as 2 s on cpu" in without_rows
     (tmp_path / "r.csv").write_text("\n".join([header, *spread[:3], ""]))
     left = run(*words, "32:256:+32", "--dry-run", cwd=tmp_path).stdout
-    assert "about 10 s without reading graphs, 5 of them counted as 0.5 s on cuda, " in left
+    assert "about 10 s without reading graphs, 5 of them counted as 2 s on cpu" in left
 
 
 def test_rows_name_the_schedule_they_were_run_in(tmp_path: Path) -> None:
