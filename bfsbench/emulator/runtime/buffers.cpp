@@ -98,7 +98,7 @@ std::pair<const char*, Region*> Buffers::at(const char* address) {
     return last_ = {begin, &region};
 }
 
-Buffers::Neighbour Buffers::nearest(const char* address) const {
+Buffers::Neighbour Buffers::nearest(const char* address, const std::vector<const char*>& passed) const {
     auto dead = freed_.upper_bound(address);
     if (dead != freed_.begin()) {
         const auto& [begin, memory] = *std::prev(dead);
@@ -106,19 +106,24 @@ Buffers::Neighbour Buffers::nearest(const char* address) const {
         if (static_cast<size_t>(address - begin) < bytes) return {begin, bytes, 1, true, origin};
     }
     constexpr ptrdiff_t kNear = 1 << 20;
-    auto next = buffers_.upper_bound(address);
     Neighbour found{};
     ptrdiff_t distance = kNear;
-    if (next != buffers_.begin()) {
-        const auto& [begin, region] = *std::prev(next);
-        if (address - (begin + region.bytes) < distance) {
-            distance = address - (begin + region.bytes);
-            found = {begin, region.bytes, region.element, false, region.origin};
-        }
+    auto consider = [&](const char* begin, const Region& region) {
+        ptrdiff_t away = address < begin ? begin - address : address - (begin + region.bytes);
+        if (away >= distance) return;
+        distance = away;
+        found = {begin, region.bytes, region.element, false, region.origin};
+    };
+    for (const char* pointer : passed) {
+        auto after = buffers_.upper_bound(pointer);
+        if (after == buffers_.begin()) continue;
+        const auto& [begin, region] = *std::prev(after);
+        if (static_cast<size_t>(pointer - begin) < region.bytes) consider(begin, region);
     }
-    if (next != buffers_.end() && next->first - address < distance) {
-        found = {next->first, next->second.bytes, next->second.element, false, next->second.origin};
-    }
+    if (found.begin) return found;
+    auto next = buffers_.upper_bound(address);
+    if (next != buffers_.begin()) consider(std::prev(next)->first, std::prev(next)->second);
+    if (next != buffers_.end()) consider(next->first, next->second);
     return found;
 }
 

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "emu/call_site.h"
 #include "shadow.h"
@@ -58,14 +59,15 @@ class Buffers {
     // contains it.
     std::pair<const char*, Region*> at(const char* address);
     // The buffer that an error message about an address should name. A freed buffer that contained the
-    // address takes precedence over the nearest buffer. `begin` is null if no buffer is within 1 MiB.
+    // address takes precedence over the nearest buffer, and so do the buffers to which `passed`, the kernel's
+    // arguments, point. `begin` is null if no buffer is within 1 MiB.
     struct Neighbour {
         const char* begin;
         size_t bytes, element;
         bool freed;
         Origin origin;
     };
-    Neighbour nearest(const char* address) const;
+    Neighbour nearest(const char* address, const std::vector<const char*>& passed) const;
 
   private:
     std::mutex mutex_;

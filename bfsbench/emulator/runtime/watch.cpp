@@ -27,6 +27,20 @@ bool both_strong(const Past& a, const Past& b, bool one_block) {
     return one_block || (a.scope() != Scope::block && b.scope() != Scope::block);
 }
 
+// Returns the kernel's arguments of the size of a pointer. Returns none if an argument is larger, because such
+// an argument may contain pointers, too.
+std::vector<const char*> pointers_passed(const Grid& grid) {
+    std::vector<const char*> found;
+    for (unsigned i = 0; i < grid.kernel.parameters; ++i) {
+        size_t bytes = grid.kernel.parameter_sizes[i];
+        if (bytes > sizeof(char*)) return {};
+        if (bytes < sizeof(char*)) continue;
+        found.emplace_back();
+        memcpy(&found.back(), grid.arguments[i], bytes);
+    }
+    return found;
+}
+
 // Calls visit(word, mask) for each word of a range of bytes. `mask` has a bit for each of the word's bytes in
 // the range.
 template <class Visit>
@@ -487,7 +501,7 @@ void Watch::refuse(const Place& place, const char* address, size_t bytes, const 
     Place nearest = place;
     Fault fault = Fault::out_of_bounds;
     if (nearest.space == Space::nowhere) {
-        auto [begin, size, element, freed, origin] = buffers_.nearest(address);
+        auto [begin, size, element, freed, origin] = buffers_.nearest(address, pointers_passed(*grid_));
         const ResidentBlock& block = block_of(here());
         auto beyond = static_cast<size_t>(address - block.arena_begin);
         constexpr ptrdiff_t kGuard = Buffers::kGuardBytes;
