@@ -164,6 +164,9 @@ def test_variants_and_knobs_side_by_side() -> None:
     done = bfsbench("explain", "virtual_warp", "pull", *GRAPH, "--w-sz", "1,16", columns=300)
     beside = [line for line in done.stdout.splitlines() if line.count(" | ") == 2]
     assert any("virtual_warp W_SZ=1," in line and "pull, block" in line for line in beside)
+    bounds = [line for line in done.stdout.splitlines() if ": bound by " in line]
+    heads = ("virtual_warp W_SZ=1, block", "virtual_warp W_SZ=16, block", "pull, block")
+    assert [bound.startswith(head) for bound, head in zip(bounds, heads, strict=True)] == [True] * 3
 
 
 def test_searches_are_the_headings_of_numbers_side_by_side() -> None:
@@ -358,6 +361,44 @@ def test_a_program_pays_for_a_wait_only_where_the_host_waits(tmp_path: Path) -> 
     assert row["launches_ms"] == pytest.approx((9 * launch + 4 * (wait - launch)) / 1e3)
 
 
+COPIES = """
+#include <vector>
+__global__ void add(int *x) { x[threadIdx.x] += 1; }
+int main() {
+    std::vector<int> all(SIZE);
+    int *x;
+    cudaMalloc(&x, SIZE * sizeof(int));
+    for (int i = 0; i < 5; ++i) {
+        cudaMemcpy(x, all.data(), SIZE * sizeof(int), cudaMemcpyHostToDevice);
+        add<<<1, 64>>>(x);
+        cudaMemcpy2D(all.data(), 32, x, 32, 16, SIZE / 8, cudaMemcpyDeviceToHost);
+    }
+    cudaMemcpy(x + SIZE / 2, x, SIZE, cudaMemcpyDeviceToDevice);
+    cudaFree(x);
+}
+"""
+
+
+def test_the_hosts_copies_are_counted_and_compared_with_the_predicted_time(tmp_path: Path) -> None:
+    path, page = tmp_path / "copies.cu", tmp_path / "page.html"
+    path.write_text(COPIES)
+    left_out = "The predicted time leaves out arithmetic and the host's copies (10 copies, {}).{}"
+    large = bfsbench("explain", path, "-D", "SIZE=1000000", "--html", page).stdout.strip().splitlines()
+    slow = (
+        " At an assumed 25 GB/s, the copies take 1.2 ms, longer than the predicted time: copy less, or keep "
+        "data on the GPU."
+    )
+    assert large[1] == left_out.format("30 MB", slow)
+    assert large[2].startswith("bound by launches") and "The input is small" not in large[2]
+    assert (
+        "launches (5) and the host's waits for their results (5). Let the host wait less often." in large[2]
+    )
+    assert large[1] in page_data(page)["searches"][0]["predicted"]
+    small = bfsbench("explain", path, "-D", "SIZE=64").stdout.strip().splitlines()
+    assert small[1] == left_out.format("1.92 kB", "")
+    assert "Let the host wait less often." in small[2] and "The input is small" in small[2]
+
+
 def test_a_program_without_memory_accesses_has_nothing_to_count(tmp_path: Path) -> None:
     path = tmp_path / "hello.cu"
     path.write_text(
@@ -428,7 +469,7 @@ def test_too_few_blocks_are_named(tmp_path: Path) -> None:
     path, page = tmp_path / "few.cu", tmp_path / "page.html"
     path.write_text(re.sub("int i = .*;", "int i = 0; for (; i < 500; ++i)", THREE_READS))
     shown = bfsbench("explain", path, "--html", page).stdout
-    advice = "In launch 0, only 2 of 132 multiprocessors have a block: launch more blocks."
+    advice = "In launch 0, only 2 of an H200's 132 multiprocessors have a block: launch more blocks."
     (bound,) = (line for line in shown.splitlines() if line.startswith("bound by latency"))
     assert advice in bound
     (search,) = page_data(page)["searches"]
@@ -459,6 +500,11 @@ def test_a_macro_with_several_values_makes_several_runs(tmp_path: Path) -> None:
     assert [found[f"levels_{place}"]["rows"][0]["grid"] for place in (1, 2)] == [8, 4]
     assert [of["title"] for of in page_data(page)["searches"]] == titles
     assert {row.split(",")[6] for row in out.read_text().splitlines()[1:]} == {"BLOCK=128", "BLOCK=256"}
+    shown = bfsbench("explain", path, *words).stdout.splitlines()
+    for title in titles:
+        (bound,) = (line for line in shown if line.startswith(f"{title}: bound by "))
+        assert " ms of the predicted " in bound
+        assert f"{title}: The predicted time leaves out arithmetic." in shown
     many = [word for size in range(9) for word in ("-D", f"BLOCK={size}")]
     refused = bfsbench("explain", path, *many, check=2)
     assert "9 runs of the program: explain takes at most 8" in refused.stderr

@@ -442,9 +442,9 @@ def _explain(
     counted: Sequence[Counted], device: Ceilings, level: int | None, html: Path | None, style: str
 ) -> None:
     """Print the costs of searches or of a program for each level and source line, and the predicted times.
-    For one search or program, a summary comes first."""
+    For one search or program, a summary comes first. For several, what bounds each of them comes first."""
     from bfsbench.tools.explain import beside, tables
-    from bfsbench.tools.explain.advice import summary
+    from bfsbench.tools.explain.advice import bounds, summary
     from bfsbench.tools.explain.page import write_page
 
     if level is not None and not any((of.lines["level"] == level).any() for of in counted):
@@ -452,8 +452,8 @@ def _explain(
     if html is not None:
         write_page(html, counted, device)
     alone = style == "text" and len(counted) == 1
-    begin, further = summary(counted[0], device, level) if alone else ([], [])
-    if alone:
+    begin, further = summary(counted[0], device, level) if alone else (bounds(counted, device, level), [])
+    if style == "text":
         click.echo("\n".join([*begin, ""]))
     click.echo(rendered(tables(counted, device, level, with_lines=style == "json"), style), nl=False)
     if style == "text":
@@ -509,7 +509,7 @@ def _count_program(
     if not report.counts:
         return None, failure
     name = program.sources[0].name
-    return of_program(name, macros, report.counts, report.launches, report.waits), failure
+    return of_program(name, macros, report), failure
 
 
 def _points(axes: Axes, dataset: str, source: str | None) -> tuple[Graph, list[Point]]:

@@ -68,6 +68,9 @@ class ProgramReport(watch.Report):
     """The exit code of the program."""
     waits: int = 0
     """How often the host waited for launches."""
+    copies: int = 0
+    copied_bytes: int = 0
+    """The number of copies between the host and the device, and their bytes."""
     ended_threads: int = 0
     """The number of threads that the emulator ended at their first fault."""
     host: list[HostFinding] = field(default_factory=list)
@@ -108,6 +111,8 @@ def read_report(path: Path) -> ProgramReport:
     for kind, *values in rows[1:]:
         if kind == "waits":
             report.waits = int(values[0])
+        elif kind == "copies":
+            report.copies, report.copied_bytes = map(int, values)
         elif kind == "ended":
             report.ended_threads = int(values[0])
         elif kind == "failure":

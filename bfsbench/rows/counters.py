@@ -92,6 +92,9 @@ class ProgramCounters(Counted):
     """The name of the program's first source file."""
     macros: str
     """The macros that distinguish this run from others of the same report, such as ``TILE=16``."""
+    copies: int
+    copied_bytes: int
+    """The number of copies between the host and the device, and their bytes."""
 
     has_levels: ClassVar[bool] = False
     name: ClassVar[str] = "program"

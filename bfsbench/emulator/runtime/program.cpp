@@ -269,6 +269,7 @@ cudaError_t ProgramDevice::copy(void* to, const void* from, size_t bytes, cudaMe
     }
     bool known = kind != cudaMemcpyDefault;
     bool host_to = known ? to_host : !memory.has(to), host_from = known ? from_host : !memory.has(from);
+    if (host_to != host_from) count_copy(bytes, call);
     // The driver copies pageable memory of the host to its own buffer before the call returns. So the program
     // may change the pageable memory afterwards. cudaMemcpy waits for the end of each copy to or from the
     // host.
@@ -442,6 +443,7 @@ bool ProgramDevice::report(int status, const char* path) {
         fprintf(file, "allocation\t%s\t%d\t%" PRIu64 "\n", call.from.file ? call.from.file : "", call.from.line, place_in_program(call.site));
     }
     fprintf(file, "waits\t%" PRIu64 "\n", waits_.load());
+    fprintf(file, "copies\t%" PRIu64 "\t%" PRIu64 "\n", copies_.load(), copied_bytes_.load());
     for (const std::string& failure : failures_) fprintf(file, "failure\t%s\n", failure.c_str());
     for (const HostFinding& found : findings_) {
         fprintf(file, "host\t%s\t%s\t%d\t%" PRIu64 "\t%" PRIu64 "\t%s\n", found.kind, found.from.file ? found.from.file : "",

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "device_memory.h"
 #include "emu/program.h"
@@ -28,6 +29,7 @@ struct Call {
     bool is_async;
     cudaStream_t stream;
     CallSite from;
+    mutable bool is_counted = false;  // true if count_copy() has counted this call
     // Sets `from` to the source line that calls_from() has stored, if there is one.
     Call(const char* name, const void* site, bool is_async = false, cudaStream_t stream = nullptr);
     // Returns a copy of this call that issues its work to the stream `other`.
@@ -78,6 +80,12 @@ class ProgramDevice {
     void count_wait() {
         if (!current) waits_ += unawaited_.exchange(false);
     }
+    // Counts the bytes of a copy between the host and the device. The copies of several rows by one call of the
+    // API count as one copy.
+    void count_copy(size_t bytes, const Call& call) {
+        copies_ += !std::exchange(call.is_counted, true);
+        copied_bytes_ += bytes;
+    }
     // Records that a signal kills the program. The report then lists no leaks and no unread errors, because
     // the program had no chance to free its memory and read its errors.
     void die(const std::string& death, const void* site);
@@ -115,7 +123,7 @@ class ProgramDevice {
     CallSite unasked_{};
     const char* unasked_kernel_ = nullptr;
     std::atomic<bool> unawaited_ = false;  // true if the host has launched a kernel since it last waited
-    std::atomic<uint64_t> waits_ = 0;
+    std::atomic<uint64_t> waits_ = 0, copies_ = 0, copied_bytes_ = 0;
 };
 
 extern thread_local cudaError_t last_error;

@@ -41,6 +41,7 @@ import pandas as pd
 
 from bfsbench.backends.cpu import CpuDevice
 from bfsbench.emulator import Count, Hardware, PhaseCount
+from bfsbench.emulator.program_run import ProgramReport
 from bfsbench.emulator.watch import STEPS
 from bfsbench.graphs.graph import Graph
 from bfsbench.programs import DeviceGraph, KernelProgram, KernelSetup, Variant
@@ -97,15 +98,12 @@ def count(point: Point, graph: Graph, seed: int = 0, variant: type[Variant] | No
     return Counters(lines, _launches(device.phases_of_levels), waits, sources, point, graph.checksum)
 
 
-def of_program(
-    name: str, macros: str, counts: Iterable[Count], launches: Sequence[PhaseCount], waits: int
-) -> ProgramCounters:
-    """Returns the counters of a program. ``counts`` has the counts of each instruction, and ``launches`` has
-    the work of each launch. Each launch counts as a level. ``waits`` is the number of times that the host
-    waited for launches."""
-    lines, sources = _by_line((of.launch, of) for of in counts)
-    numbered = [(of.launch, of.launch, of) for of in launches]
-    return ProgramCounters(lines, _launches(numbered), waits, sources, name, macros)
+def of_program(name: str, macros: str, report: ProgramReport) -> ProgramCounters:
+    """Returns the counters of a program from the report of its run. Each launch counts as a level."""
+    lines, sources = _by_line((of.launch, of) for of in report.counts)
+    numbered = [(of.launch, of.launch, of) for of in report.launches]
+    copied = report.copies, report.copied_bytes
+    return ProgramCounters(lines, _launches(numbered), report.waits, sources, name, macros, *copied)
 
 
 def hardware(block: int) -> Hardware:
@@ -464,8 +462,9 @@ def prediction_table(counted: Sequence[Counted], ceilings: Ceilings) -> Table:
     title = f"Prediction, not a measurement: times on one {ceilings.gpu}"
     notes = (
         "From these counters and the GPU's ceilings: what the host takes to launch, and level by level the "
-        "largest of latency, throughput, contention and banks. The time of banks is an assumption: each "
-        "multiprocessor makes one pass through shared memory per cycle. A bank conflict adds a pass.",
+        "largest of latency, throughput, contention and banks. The time of banks is an assumption: each of "
+        f"an H200's {MULTIPROCESSORS} multiprocessors makes one pass through shared memory per cycle. A bank "
+        "conflict adds a pass.",
         TRUST if counted[0].has_levels else f"{TRUST} {OF_SEARCHES}",
     )
     return Table.of("prediction", title, frame, notes)

@@ -20,7 +20,7 @@ from bfsbench.tools.explain import (
     predicted_levels,
     prediction_table,
 )
-from bfsbench.tools.explain.advice import advice
+from bfsbench.tools.explain.advice import advice, left_out
 
 
 def write_page(path: Path, counted: Sequence[Counted], device: Ceilings) -> None:
@@ -71,5 +71,7 @@ def _search(counted: Counted, device: Ceilings) -> dict[str, object]:
         },
         "advice": {choice: [*advice(counted, found, kernels, level)] for choice, level in choices.items()},
         "size": plural(len(frame), counted.level_name),
-        "predicted": f"Predicted, not measured: {ms}, bound by {found.bound}",
+        "predicted": ". ".join(
+            [f"Predicted, not measured: {ms}, bound by {found.bound}", *left_out(counted, found)]
+        ),
     }
