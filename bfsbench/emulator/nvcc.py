@@ -28,11 +28,12 @@ from bfsbench.emulator.library import (
 )
 from bfsbench.emulator.toolkit import VERSION_LINES, settings, toolkit
 from bfsbench.emulator.whole import translate_program
+from bfsbench.support import storage
 from bfsbench.support.errors import ToolchainError, UsageError
 from bfsbench.support.interrupts import interruptible_pool
 from bfsbench.support.machine import usable_cores
 from bfsbench.support.paths import cache_dir
-from bfsbench.support.toolchain import compiler
+from bfsbench.support.toolchain import compiler, writing
 
 _FOLDERS = "thrust thrust/iterator thrust/random thrust/mr thrust/system thrust/system/cuda cuda/std cuda"
 """The folders of NVIDIA's C++ headers that programs may include."""
@@ -201,6 +202,8 @@ _SHORT = {
     "--options-file": "-optf",
 }
 """Short forms of nvcc's options, by their long forms."""
+_SYSTEM_MACRO = re.compile(r"_|NDEBUG\b")
+"""Finds macros that headers of the system read, such as ``_GNU_SOURCE``."""
 _STEPS = {
     **dict.fromkeys(("-c", "-dc", "-dw"), "compile"),
     **{
@@ -441,7 +444,8 @@ def _compile_cuda(request: Invocation, source: Path, output: Path, work: Path) -
     given = [word for word in request.compiling if word.startswith(("-std=", "-f", "-m", "-pthread"))]
     options = [*program, *modes, "-UNDEBUG", "-D__NVCC__", *_standard(request), *given, *PROCESSOR_FLAGS]
     options += [*_HEADERS, *cccl_options(), *curand_options()]
-    command = [*compiler(), "-E", *options, "-include", str(INCLUDE / "cuda_on_cpu.h"), *request.preprocessor]
+    others, macros = _macros(request.preprocessor)
+    command = [*compiler(), "-E", *options, "-include", str(INCLUDE / "cuda_on_cpu.h"), *macros, *others]
     if request.step in ("preprocess", "depend"):
         output_option = ["-o", str(request.output)] if request.output else []
         _run([*command, "-x", "c++", str(source), *output_option])
@@ -456,6 +460,36 @@ def _compile_cuda(request: Invocation, source: Path, output: Path, work: Path) -
     translated, polls = translate_program(source, expanded, unrolls=request.mode == "counting")
     text.write_text(translated, encoding="utf-8", errors="surrogateescape")
     _compile_translated(request, text, output, options, polls)
+
+
+def _macros(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Divides options of the preprocessor into two lists. The second list has an option that includes a
+    header with the macros of ``-D`` and ``-U``. The first list has all other options.
+
+    This header is included after the emulator's headers, so a macro such as ``-D A=1`` does not change the
+    names in them. Macros that headers of the system read remain in the first list. Lists of dependencies name
+    the header, so it is kept in the cache.
+    """
+    others, lines = list[str](), list[str]()
+    left = iter(words)
+    for word in left:
+        if word not in ("-D", "-U"):
+            others.append(word)
+        elif _SYSTEM_MACRO.match(macro := next(left)):
+            others += [word, macro]
+        else:
+            name, _, value = macro.partition("=")
+            define = f"#define {name} {value if '=' in macro else 1}"
+            lines.append(f"#undef {name}\n" if word == "-U" else f"{define}\n")
+    if not lines:
+        return others, []
+    text = "".join(lines).encode(errors="surrogateescape")
+    header = cache_dir().absolute() / "native" / f"macros-{hashlib.sha256(text).hexdigest()[:20]}.h"
+    if not header.exists():
+        with writing(header.parent), storage.unfinished(storage.part_of(header)) as part:
+            part.write_bytes(text)
+            part.replace(header)
+    return others, ["-include", str(header)]
 
 
 def _compile_translated(

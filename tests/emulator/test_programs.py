@@ -165,6 +165,31 @@ def test_files_are_compiled_apart_and_linked(tmp_path: Path) -> None:
     assert output(tmp_path / "program") == "70 1\n"
 
 
+@pytest.mark.parametrize("mode", ["plain", "watched", "counting"])
+def test_macros_may_have_names_of_the_emulators_own_headers(tmp_path: Path, mode: str) -> None:
+    source = tmp_path / "macros.cu"
+    source.write_text(
+        "#include <cooperative_groups.h>\n#include <cuda_runtime.h>\n#include <cstdio>\n#include <vector>\n"
+        "__global__ void sum(int *x) { x[threadIdx.x] = A + B + F + Index(1) + i; }\n"
+        "int main() {\n    int *x, y[threads];\n    cudaMalloc(&x, sizeof y);\n    sum<<<1, threads>>>(x);\n"
+        "    cudaMemcpy(y, x, sizeof y, cudaMemcpyDeviceToHost);\n    cudaFree(x);\n"
+        "#ifdef NEVER\n    y[0] = 0;\n#endif\n"
+        '    printf("%d %d", y[0], y[threads - 1]);\n}\n'
+    )
+    macros = ("A=1", "B=2", "F=3", "i=4", "Index(x)=x+5", "FAST", "threads=64", "NEVER")
+    options = [*(word for macro in macros for word in ("-D", macro)), "-U", "NEVER"]
+    with built([source], options, mode) as program:
+        assert output(program).startswith("16 16")
+
+
+def test_macros_may_have_names_of_one_letter_beside_cub(tmp_path: Path) -> None:
+    headers = ("cub/cub.cuh", "cuda_fp16.h", "mma.h")
+    text = "".join(f"#include <{header}>\n" for header in headers)
+    (tmp_path / "p.cu").write_text(text + "int sum = A + B + C + D + F + H + K + N + P + V;\n")
+    words = [f"-D{name}=1" for name in "ABCDFHKNPV"]
+    build(parse([*words, "-c", str(tmp_path / "p.cu"), "-o", str(tmp_path / "p.o")]))
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [

@@ -29,30 +29,30 @@ struct CachingDeviceAllocator {
     cudaError_t DeviceFree(void* place) { return cudaFree(place); }
 };
 
-template <class K, class V>
+template <class KeyT, class ValueT>
 struct KeyValuePair {
-    using Key = K;
-    using Value = V;
-    K key;
-    V value;
+    using Key = KeyT;
+    using Value = ValueT;
+    KeyT key;
+    ValueT value;
     KeyValuePair() = default;
-    KeyValuePair(const K& key, const V& value) : key(key), value(value) {}
+    KeyValuePair(const KeyT& key, const ValueT& value) : key(key), value(value) {}
 };
 
 struct Sum {
-    template <class A, class B> auto operator()(const A& a, const B& b) const { return a + b; }
+    template <class Left, class Right> auto operator()(const Left& a, const Right& b) const { return a + b; }
 };
 struct Max {
-    template <class A, class B> std::common_type_t<A, B> operator()(const A& a, const B& b) const { return a < b ? b : a; }
+    template <class Left, class Right> std::common_type_t<Left, Right> operator()(const Left& a, const Right& b) const { return a < b ? b : a; }
 };
 struct Min {
-    template <class A, class B> std::common_type_t<A, B> operator()(const A& a, const B& b) const { return b < a ? b : a; }
+    template <class Left, class Right> std::common_type_t<Left, Right> operator()(const Left& a, const Right& b) const { return b < a ? b : a; }
 };
 struct Equality {
-    template <class A, class B> bool operator()(const A& a, const B& b) const { return a == b; }
+    template <class Left, class Right> bool operator()(const Left& a, const Right& b) const { return a == b; }
 };
 struct Inequality {
-    template <class A, class B> bool operator()(const A& a, const B& b) const { return !(a == b); }
+    template <class Left, class Right> bool operator()(const Left& a, const Right& b) const { return !(a == b); }
 };
 // Returns the pair with the larger value of two key-value pairs. If the values are equal, returns the pair
 // with the smaller key.
@@ -103,8 +103,8 @@ struct LessInBits {
 };
 
 // Merges the sorted ranges `first` to `middle` - 1 and `middle` to `last` - 1 in place, by rotations.
-template <class K, class V>
-void merge_pairs(K* keys, V* values, int64_t first, int64_t middle, int64_t last, const LessInBits<K>& less) {
+template <class KeyT, class ValueT>
+void merge_pairs(KeyT* keys, ValueT* values, int64_t first, int64_t middle, int64_t last, const LessInBits<KeyT>& less) {
     if (first == middle || middle == last || !less(keys[middle], keys[middle - 1])) return;
     if (last - first == 2) {
         std::swap(keys[first], keys[middle]);
@@ -129,8 +129,8 @@ void merge_pairs(K* keys, V* values, int64_t first, int64_t middle, int64_t last
 
 // Sorts the keys `first` to `last` - 1, and moves their values with them unless `values` is null. Keys that
 // compare equal keep their order. The function is a merge sort that needs no other memory.
-template <class K, class V>
-void sort_pairs(K* keys, V* values, int64_t first, int64_t last, const LessInBits<K>& less) {
+template <class KeyT, class ValueT>
+void sort_pairs(KeyT* keys, ValueT* values, int64_t first, int64_t last, const LessInBits<KeyT>& less) {
     if (last - first < 2) return;
     int64_t middle = first + (last - first) / 2;
     sort_pairs(keys, values, first, middle, less);
@@ -310,7 +310,7 @@ class Transfer {
     template <class In, class T> void Load(In in, T (&items)[kItems], int valid) {
         for (int i = 0; i < kItems; ++i) if (place(i) < valid) items[i] = in[place(i)];
     }
-    template <class In, class T, class D> void Load(In in, T (&items)[kItems], int valid, D other) {
+    template <class In, class T, class Other> void Load(In in, T (&items)[kItems], int valid, Other other) {
         for (int i = 0; i < kItems; ++i) items[i] = place(i) < valid ? T(in[place(i)]) : T(other);
     }
     template <class Out, class T> void Store(Out out, T (&items)[kItems], int valid = kThreads * kItems) {
@@ -340,10 +340,10 @@ class BlockExchange : public Collective<T, kX * kY * kZ * kItems, false> {
     using Collective<T, kX * kY * kZ * kItems, false>::Collective;
     void StripedToBlocked(const T (&in)[kItems], T (&out)[kItems]) { move(in, out, striped, blocked); }
     void BlockedToStriped(const T (&in)[kItems], T (&out)[kItems]) { move(in, out, blocked, striped); }
-    template <class R> void ScatterToBlocked(const T (&in)[kItems], T (&out)[kItems], R (&ranks)[kItems]) {
+    template <class Ranks> void ScatterToBlocked(const T (&in)[kItems], T (&out)[kItems], Ranks (&ranks)[kItems]) {
         move(in, out, [&](int i) { return int(ranks[i]); }, blocked);
     }
-    template <class R> void ScatterToStriped(const T (&in)[kItems], T (&out)[kItems], R (&ranks)[kItems]) {
+    template <class Ranks> void ScatterToStriped(const T (&in)[kItems], T (&out)[kItems], Ranks (&ranks)[kItems]) {
         move(in, out, [&](int i) { return int(ranks[i]); }, striped);
     }
 };
@@ -398,7 +398,7 @@ class BlockAdjacentDifference : public Collective<T, kX * kY * kZ, false> {
 };
 
 // Sorts the keys of a block, and values with them. Thread 0 sorts the items of all threads.
-template <class K, int kX, int kItems = 1, class V = NullType, int = 4, bool = true, BlockScanAlgorithm = BLOCK_SCAN_WARP_SCANS, int = 0, int kY = 1, int kZ = 1, int = 0>
+template <class KeyT, int kX, int kItems = 1, class ValueT = NullType, int = 4, bool = true, BlockScanAlgorithm = BLOCK_SCAN_WARP_SCANS, int = 0, int kY = 1, int kZ = 1, int = 0>
 class BlockRadixSort {
     static constexpr int kThreads = kX * kY * kZ, kAll = kThreads * kItems;
     static int blocked(int i) { return emu::rank() * kItems + i; }
@@ -406,16 +406,16 @@ class BlockRadixSort {
 
   public:
     struct TempStorage {
-        Storage<K, kAll> keys;
-        Storage<V, kAll> values;
+        Storage<KeyT, kAll> keys;
+        Storage<ValueT, kAll> values;
     };
     explicit BlockRadixSort(TempStorage& storage) : storage_(storage) {}
     BlockRadixSort() : storage_(emu::shared_variable<TempStorage, BlockRadixSort, emu::device_functions, alignof(TempStorage)>()) {}
 #define EMU_SORT(name, descending, place)                                                                        \
-    void name(K (&keys)[kItems], int begin = 0, int end = sizeof(K) * 8) {                                       \
-        sort(keys, static_cast<V(*)[kItems]>(nullptr), begin, end, descending, place);                           \
+    void name(KeyT (&keys)[kItems], int begin = 0, int end = sizeof(KeyT) * 8) {                                 \
+        sort(keys, static_cast<ValueT(*)[kItems]>(nullptr), begin, end, descending, place);                      \
     }                                                                                                            \
-    void name(K (&keys)[kItems], V (&values)[kItems], int begin = 0, int end = sizeof(K) * 8) {                  \
+    void name(KeyT (&keys)[kItems], ValueT (&values)[kItems], int begin = 0, int end = sizeof(KeyT) * 8) {       \
         sort(keys, &values, begin, end, descending, place);                                                      \
     }
     EMU_SORT(Sort, false, blocked)
@@ -426,11 +426,11 @@ class BlockRadixSort {
 
   private:
     template <class Place>
-    void sort(K (&keys)[kItems], V (*values)[kItems], int begin, int end, bool descending, Place place) {
+    void sort(KeyT (&keys)[kItems], ValueT (*values)[kItems], int begin, int end, bool descending, Place place) {
         for (int i = 0; i < kItems; ++i) storage_.keys[blocked(i)] = keys[i];
         for (int i = 0; i < kItems && values; ++i) storage_.values[blocked(i)] = (*values)[i];
         __syncthreads();
-        if (emu::rank() == 0) sort_pairs(&storage_.keys[0], values ? &storage_.values[0] : nullptr, 0, kAll, LessInBits<K>{begin, end, descending});
+        if (emu::rank() == 0) sort_pairs(&storage_.keys[0], values ? &storage_.values[0] : nullptr, 0, kAll, LessInBits<KeyT>{begin, end, descending});
         __syncthreads();
         for (int i = 0; i < kItems; ++i) keys[i] = storage_.keys[place(i)];
         for (int i = 0; i < kItems && values; ++i) (*values)[i] = storage_.values[place(i)];
@@ -483,11 +483,11 @@ struct Indexed {
     using iterator_category = std::random_access_iterator_tag;
     ptrdiff_t offset = 0;
     T operator*() const { return (*this)[0]; }
-    template <class N> T operator[](N i) const { return static_cast<const Self*>(this)->at(offset + i); }
+    template <class Size> T operator[](Size i) const { return static_cast<const Self*>(this)->at(offset + i); }
     Self& operator++() { return *this += 1; }
     Self operator++(int) { Self old = static_cast<Self&>(*this); *this += 1; return old; }
-    template <class N> Self& operator+=(N by) { offset += by; return static_cast<Self&>(*this); }
-    template <class N> Self operator+(N by) const { Self other = static_cast<const Self&>(*this); other += by; return other; }
+    template <class Size> Self& operator+=(Size by) { offset += by; return static_cast<Self&>(*this); }
+    template <class Size> Self operator+(Size by) const { Self other = static_cast<const Self&>(*this); other += by; return other; }
     ptrdiff_t operator-(const Self& other) const { return offset - other.offset; }
     bool operator==(const Self& other) const { return offset == other.offset; }
     bool operator!=(const Self& other) const { return offset != other.offset; }

@@ -64,17 +64,17 @@ struct IsPair<T, std::void_t<typename T::One>> : std::true_type {};
 
 }  // namespace emu
 
-#define EMU_ANY_SMALL template <class H, std::enable_if_t<emu::IsSmall<H>::value, int> = 0>
-#define EMU_ANY_PAIR template <class P, std::enable_if_t<emu::IsPair<P>::value, int> = 0>
+#define EMU_ANY_SMALL template <class Half, std::enable_if_t<emu::IsSmall<Half>::value, int> = 0>
+#define EMU_ANY_PAIR template <class Pair, std::enable_if_t<emu::IsPair<Pair>::value, int> = 0>
 
 // EMU_OF_ONE defines two functions: one for a single 16-bit number, and one that computes the formula for
 // each element of a pair.
 #define EMU_OF_ONE(name, formula)                                              \
-    EMU_ANY_SMALL inline H h##name(H a) {                   \
+    EMU_ANY_SMALL inline Half h##name(Half a) {             \
         float x = a;                                                           \
-        return H(formula);                                              \
+        return Half(formula);                                           \
     }                                                                          \
-    EMU_ANY_PAIR inline P h2##name(P a) { return {h##name(a.x), h##name(a.y)}; }
+    EMU_ANY_PAIR inline Pair h2##name(Pair a) { return {h##name(a.x), h##name(a.y)}; }
 EMU_OF_ONE(exp, expf(x))
 EMU_OF_ONE(exp2, exp2f(x))
 EMU_OF_ONE(exp10, exp10f(x))
@@ -95,8 +95,8 @@ EMU_OF_ONE(rint, rintf(x))
 #undef EMU_OF_ONE
 
 #define EMU_OF_TWO(name, formula)                                                                              \
-    EMU_ANY_SMALL inline H __h##name(H a, H b) { return formula; }                   \
-    EMU_ANY_PAIR inline P __h##name##2(P a, P b) {                \
+    EMU_ANY_SMALL inline Half __h##name(Half a, Half b) { return formula; }          \
+    EMU_ANY_PAIR inline Pair __h##name##2(Pair a, Pair b) {       \
         return {__h##name(a.x, b.x), __h##name(a.y, b.y)};                                                     \
     }
 EMU_OF_TWO(add, a + b)
@@ -109,12 +109,12 @@ EMU_OF_TWO(max, a != a || b > a ? b : a)
 EMU_OF_TWO(min, a != a || b < a ? b : a)
 EMU_OF_TWO(max_nan, a != a || a > b ? a : b)
 EMU_OF_TWO(min_nan, a != a || a < b ? a : b)
-EMU_ANY_PAIR inline P __h2div(P a, P b) { return a / b; }
+EMU_ANY_PAIR inline Pair __h2div(Pair a, Pair b) { return a / b; }
 #undef EMU_OF_TWO
 #define EMU_COMPARISON(name, formula)                                                                        \
-    EMU_ANY_SMALL inline bool __h##name(H a, H b) { return formula; }                                        \
-    EMU_ANY_PAIR inline P __h##name##2(P a, P b) { return {typename P::One(__h##name(a.x, b.x)), typename P::One(__h##name(a.y, b.y))}; } \
-    EMU_ANY_PAIR inline bool __hb##name##2(P a, P b) { return __h##name(a.x, b.x) && __h##name(a.y, b.y); }
+    EMU_ANY_SMALL inline bool __h##name(Half a, Half b) { return formula; }                                  \
+    EMU_ANY_PAIR inline Pair __h##name##2(Pair a, Pair b) { return {typename Pair::One(__h##name(a.x, b.x)), typename Pair::One(__h##name(a.y, b.y))}; } \
+    EMU_ANY_PAIR inline bool __hb##name##2(Pair a, Pair b) { return __h##name(a.x, b.x) && __h##name(a.y, b.y); }
 // If an operand is NaN, comparisons whose names end in u return true, and all other comparisons return
 // false.
 EMU_COMPARISON(eq, a == b)
@@ -130,30 +130,30 @@ EMU_COMPARISON(gtu, !(a <= b))
 EMU_COMPARISON(leu, !(a > b))
 EMU_COMPARISON(geu, !(a < b))
 #undef EMU_COMPARISON
-EMU_ANY_SMALL inline H __hneg(H a) { return -a; }
-EMU_ANY_SMALL inline H __habs(H a) { return H::of_bits(a.bits & 0x7fff); }
-EMU_ANY_PAIR inline P __hneg2(P a) { return -a; }
-EMU_ANY_PAIR inline P __habs2(P a) { return {__habs(a.x), __habs(a.y)}; }
-EMU_ANY_SMALL inline bool __hisnan(H a) { return float(a) != float(a); }
-EMU_ANY_SMALL inline int __hisinf(H a) { return __builtin_isinf_sign(float(a)); }
+EMU_ANY_SMALL inline Half __hneg(Half a) { return -a; }
+EMU_ANY_SMALL inline Half __habs(Half a) { return Half::of_bits(a.bits & 0x7fff); }
+EMU_ANY_PAIR inline Pair __hneg2(Pair a) { return -a; }
+EMU_ANY_PAIR inline Pair __habs2(Pair a) { return {__habs(a.x), __habs(a.y)}; }
+EMU_ANY_SMALL inline bool __hisnan(Half a) { return float(a) != float(a); }
+EMU_ANY_SMALL inline int __hisinf(Half a) { return __builtin_isinf_sign(float(a)); }
 // fmaf computes a * b + c exactly and rounds to float. H() then rounds the float to 16 bits.
-EMU_ANY_SMALL inline H __hfma(H a, H b, H c) { return H(fmaf(float(a), float(b), float(c))); }
-EMU_ANY_PAIR inline P __hfma2(P a, P b, P c) {
+EMU_ANY_SMALL inline Half __hfma(Half a, Half b, Half c) { return Half(fmaf(float(a), float(b), float(c))); }
+EMU_ANY_PAIR inline Pair __hfma2(Pair a, Pair b, Pair c) {
     return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};
 }
 // EMU_SATURATED defines two functions: name_sat limits the result of the function `name` to 0 .. 1, and
 // name2_sat does so for pairs.
 #define EMU_SATURATED(name, parameters, pairs, values, x, y)                                    \
-    EMU_ANY_SMALL inline H name##_sat parameters { return H(__saturatef(float(name values))); } \
-    EMU_ANY_PAIR inline P name##2_sat pairs { return {name##_sat x, name##_sat y}; }
-EMU_SATURATED(__hadd, (H a, H b), (P a, P b), (a, b), (a.x, b.x), (a.y, b.y))
-EMU_SATURATED(__hsub, (H a, H b), (P a, P b), (a, b), (a.x, b.x), (a.y, b.y))
-EMU_SATURATED(__hmul, (H a, H b), (P a, P b), (a, b), (a.x, b.x), (a.y, b.y))
-EMU_SATURATED(__hfma, (H a, H b, H c), (P a, P b, P c), (a, b, c), (a.x, b.x, c.x), (a.y, b.y, c.y))
+    EMU_ANY_SMALL inline Half name##_sat parameters { return Half(__saturatef(float(name values))); } \
+    EMU_ANY_PAIR inline Pair name##2_sat pairs { return {name##_sat x, name##_sat y}; }
+EMU_SATURATED(__hadd, (Half a, Half b), (Pair a, Pair b), (a, b), (a.x, b.x), (a.y, b.y))
+EMU_SATURATED(__hsub, (Half a, Half b), (Pair a, Pair b), (a, b), (a.x, b.x), (a.y, b.y))
+EMU_SATURATED(__hmul, (Half a, Half b), (Pair a, Pair b), (a, b), (a.x, b.x), (a.y, b.y))
+EMU_SATURATED(__hfma, (Half a, Half b, Half c), (Pair a, Pair b, Pair c), (a, b, c), (a.x, b.x, c.x), (a.y, b.y, c.y))
 #undef EMU_SATURATED
-EMU_ANY_SMALL inline H __hfma_relu(H a, H b, H c) { return H(fmaxf(float(__hfma(a, b, c)), 0.f)); }
-EMU_ANY_PAIR inline P __hfma2_relu(P a, P b, P c) { return {__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y)}; }
-EMU_ANY_PAIR inline P __hisnan2(P a) { return {typename P::One(__hisnan(a.x)), typename P::One(__hisnan(a.y))}; }
+EMU_ANY_SMALL inline Half __hfma_relu(Half a, Half b, Half c) { return Half(fmaxf(float(__hfma(a, b, c)), 0.f)); }
+EMU_ANY_PAIR inline Pair __hfma2_relu(Pair a, Pair b, Pair c) { return {__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y)}; }
+EMU_ANY_PAIR inline Pair __hisnan2(Pair a) { return {typename Pair::One(__hisnan(a.x)), typename Pair::One(__hisnan(a.y))}; }
 
 #ifdef __CUDACC__
 #define EMU_SMALL_ATOMICS(Short, Type2)                                                                        \

@@ -61,10 +61,10 @@ void store_matrix_sync(T* to, const fragment<accumulator, m, n, k, T>& from, uns
 }
 
 // Computes d = a * b + c. The lanes first exchange the elements of a and b, so that each lane has both matrices.
-template <int m, int n, int k, class T, class LayoutA, class LayoutB, class D, class C>
-void mma_sync(fragment<accumulator, m, n, k, D>& d, const fragment<matrix_a, m, n, k, T, LayoutA>& a, const fragment<matrix_b, m, n, k, T, LayoutB>& b,
-              const fragment<accumulator, m, n, k, C>& c, bool saturates = false) {
-    using Sum = std::conditional_t<std::is_integral_v<C>, long long, std::conditional_t<std::is_same_v<C, double>, double, float>>;
+template <int m, int n, int k, class T, class LayoutA, class LayoutB, class ItemD, class ItemC>
+void mma_sync(fragment<accumulator, m, n, k, ItemD>& d, const fragment<matrix_a, m, n, k, T, LayoutA>& a, const fragment<matrix_b, m, n, k, T, LayoutB>& b,
+              const fragment<accumulator, m, n, k, ItemC>& c, bool saturates = false) {
+    using Sum = std::conditional_t<std::is_integral_v<ItemC>, long long, std::conditional_t<std::is_same_v<ItemC, double>, double, float>>;
     Sum left[m * k], right[k * n];
     auto gather = [](const auto& from, Sum* all) {
         for (int i = 0; i < from.num_elements; ++i) {
@@ -76,10 +76,10 @@ void mma_sync(fragment<accumulator, m, n, k, D>& d, const fragment<matrix_a, m, 
     each_element(d, [&](int i, int row, int column) {
         Sum sum = static_cast<Sum>(c.x[i]);
         for (int j = 0; j < k; ++j) sum += left[row * k + j] * right[j * n + column];
-        if constexpr (std::is_integral_v<C>) {
+        if constexpr (std::is_integral_v<ItemC>) {
             if (saturates) sum = sum < INT_MIN ? INT_MIN : sum > INT_MAX ? INT_MAX : sum;
         }
-        d.x[i] = static_cast<D>(sum);
+        d.x[i] = static_cast<ItemD>(sum);
     });
 }
 inline float __float_to_tf32(float x) {
