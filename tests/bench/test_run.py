@@ -573,9 +573,8 @@ def test_a_dry_run_names_what_a_sweep_lacks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("graph", ["path(n=9)", "USA-road-d.W"])
 def test_a_dry_run_refuses_a_source_that_the_graph_does_not_have(tmp_path: Path, graph: str) -> None:
-    done = run(
-        *("--variant", "push", "--dry-run", "--dataset", graph, "--source", "99999999"), cwd=tmp_path, check=2
-    )
+    words = ("--variant", "push", "--dry-run", "--dataset", graph, "--source", "99999999")
+    done = run(*words, cwd=tmp_path, check=2)
     assert done.stderr.startswith(f"bfsbench: source 99999999 is out of range: {graph}") and not done.stdout
 
 
@@ -587,11 +586,10 @@ def test_a_dry_run_estimates_the_time_that_is_left_from_the_rows_of_the_file(tmp
     (tmp_path / "r.csv").write_text("\n".join([header, *spread, ""]))
     left = run(*words, "32:256:+32", "--dry-run", cwd=tmp_path).stdout
     assert "2 points" in left and "about 20 min without reading graphs, if points take as long as in" in left
-    without_rows = run(*words, "32:256:+32", "--dry-run", "--out", "other.csv", cwd=tmp_path).stdout
-    assert "about 16 s without reading graphs, 8 of them counted as 2 s on cpu" in without_rows
+    left = run(*words, "32:256:+32", "--dry-run", "--out", "no.csv", cwd=tmp_path).stdout
+    assert "about 16 s without reading graphs, 8 of them counted as 2 s on cpu" in left
     (tmp_path / "r.csv").write_text("\n".join([header, *spread[:3], ""]))
-    left = run(*words, "32:256:+32", "--dry-run", cwd=tmp_path).stdout
-    assert "about 10 s without reading graphs, 5 of them counted as 2 s on cpu" in left
+    assert "about 10 s" in run(*words, "32:256:+32", "--dry-run", cwd=tmp_path).stdout
 
 
 def test_rows_name_the_schedule_they_were_run_in(tmp_path: Path) -> None:

@@ -36,3 +36,14 @@ def test_check_says_where_words_for_a_program_go(tmp_path: Path) -> None:
     program = tmp_path / "ends.cu"
     program.write_text(ONE_THREAD_ENDS)
     assert refused(invoke("check", program, "500", "3")).endswith(f"as in '{program} -- 500 3'")
+
+
+def test_an_access_outside_names_an_array_that_the_kernel_received(tmp_path: Path) -> None:
+    program = tmp_path / "p.cu"
+    program.write_text(
+        "__global__ void store(int *x) { x[threadIdx.x + 300] = 1; }\n"
+        "int main() {\n  int *x, *y;\n  cudaMalloc(&x, 400);\n  cudaMalloc(&y, 4000);\n"
+        "  store<<<1, 1>>>(x);\n  cudaFree(x);\n  cudaFree(y);\n}\n"
+    )
+    found = invoke("check", program, "--seeds", 1).stdout
+    assert "on element 300 of 'x' (100 elements of 4 bytes, allocated at p.cu:4)" in found

@@ -405,17 +405,6 @@ def test_faults_name_their_arrays() -> None:
     }
 
 
-def test_an_access_outside_names_an_array_that_the_kernel_knows(tmp_path: Path) -> None:
-    (tmp_path / "p.cu").write_text(
-        "__global__ void store(int *x) { x[threadIdx.x + 300] = 1; }\n"
-        "int main() {\n  int *x, *y;\n  cudaMalloc(&x, 400);\n  cudaMalloc(&y, 4000);\n"
-        "  store<<<1, 1>>>(x);\n  cudaFree(x);\n  cudaFree(y);\n}\n"
-    )
-    with built([tmp_path / "p.cu"], (), "watched") as program:
-        (finding,) = run(program, [], 0, quiet=True, stop=False).findings
-    assert finding.where == "element 300 of 'x' (100 elements of 4 bytes, allocated at p.cu:4)"
-
-
 ALLOCATIONS = PROGRAMS / "allocations.cu"
 
 
