@@ -68,8 +68,8 @@ def open_gpu(backend: str = "auto", instead: str = "kernels run in the emulator"
 
 def _sign_of_gpu() -> str:
     """Returns a sentence that names a sign of a GPU: this machine seems to have a GPU, or a batch system has
-    given one to this process. Returns an empty text if there is no sign, or if CUDA_VISIBLE_DEVICES hides all
-    GPUs."""
+    given one to this process. Returns an empty string if there is no sign, or if CUDA_VISIBLE_DEVICES hides
+    all GPUs."""
     if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1", "NoDevFiles"):
         return ""
     for name, none in (("CUDA_VISIBLE_DEVICES", ""), ("SLURM_JOB_GPUS", ""), ("SLURM_GPUS_ON_NODE", "0")):

@@ -36,7 +36,7 @@ class CpuDevice(Emulator):
         return {"gpu": gpu, "gpu_bus_id": "", "compute_capability": "", "driver": "", "cuda": ""}
 
     def borrow(self, array: DeviceArray) -> None:
-        """Returns None, because an emulated GPU cannot read the memory of a GPU."""
+        """Returns None: the emulator runs on the CPU, and cannot read the memory of a real GPU."""
 
     def telemetry(self) -> dict[str, str]:
         """Returns empty values, because an emulated GPU has no clocks."""

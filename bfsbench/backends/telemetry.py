@@ -16,7 +16,8 @@ THROTTLE_REASONS = {
 
 class Telemetry:
     """Reads clocks, energy and processes of one GPU through NVML. If the package nvidia-ml-py is missing, or
-    if NVML fails, the methods return empty texts, None for the energy, and 0 for the number of processes."""
+    if NVML fails, the methods return empty strings, None for the energy, and 0 for the number of
+    processes."""
 
     def __init__(self, pci_bus_id: str) -> None:
         self.driver = ""

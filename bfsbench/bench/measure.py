@@ -127,7 +127,7 @@ class Sample:
 class State:
     sm_clock_mhz: int | None = None
     throttle: str = ""
-    """The reason why the device lowered its clocks, or an empty text if it did not."""
+    """The reason why the device lowered its clocks, or an empty string if it did not."""
 
 
 FLUSHED = 4
@@ -165,7 +165,7 @@ class Machine:
         return 0 if self._device is None else max(0, self._device.other_processes() - len(ON_GPU))
 
     def governor(self) -> str:
-        """Return the name of the frequency governor of the first CPU core, or an empty text if it cannot be
+        """Return the name of the frequency governor of the first CPU core, or an empty string if it cannot be
         read.
         """
         try:

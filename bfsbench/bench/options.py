@@ -277,8 +277,8 @@ class Method:
     def said(self, rule: str) -> str:
         """Return the text of the column ``method`` for a result row.
 
-        ``rule`` is a word that names the order of searches from different sources, such as
-        ``sources=alternating``.
+        ``rule`` states the order of searches from different sources, such as ``sources=alternating``. It is
+        added at the end of the text.
         """
         return f"{self.words} {rule}".strip()
 

@@ -117,7 +117,7 @@ class Output:
 
     def why_again(self, point: Point, graph: Graph) -> str:
         """Return the reason why a point (configuration) that has a row in the file must be measured again.
-        Returns an empty text if the point need not be measured again, or if it has no row."""
+        Returns an empty string if the point need not be measured again, or if it has no row."""
         row = self._row(point, graph)
         if row is None:
             return ""
@@ -262,7 +262,7 @@ def _named_today(row: Mapping[str, str]) -> tuple[str, ...]:
 
 def _difference(row: Mapping[str, str], origin: Mapping[str, str]) -> str:
     """Return a sentence that says how the device of a row differs from the device in ``origin``. Returns an
-    empty text if the two devices agree."""
+    empty string if the two devices agree."""
     for name in ("host_cpu",) if row["backend"] == "host" else SAME_DEVICE:
         if name in origin and row[name] != origin[name]:
             return f"rows were taken with {name} '{row[name]}', this is '{origin[name]}'"

@@ -77,8 +77,8 @@ class Runner(Protocol):
     """The device that runs the points, known after ``start``. None if only host programs can run."""
 
     def start(self) -> object:
-        """Start the runner unless it runs already. Raises BfsbenchError if no worker process can be started,
-        or if no worker process can open its device."""
+        """Start the runner unless it is already running. Raises BfsbenchError if no worker process can be
+        started, or if no worker process can open its device."""
 
     def origins(self) -> list[dict[str, str]]:
         """Return one dictionary per device: the columns of the runner's result rows that describe the device,
@@ -209,7 +209,7 @@ def _unfinished(turns: Mapping[Point, Sequence[Measured]], method: Method) -> It
 
 def source_rule(method: str) -> str:
     """Return the word that names the order of searches from different sources, such as
-    ``sources=alternating``. The argument is the text of the column ``method``. Returns an empty text if it
+    ``sources=alternating``. The argument is the text of the column ``method``. Returns an empty string if it
     contains no such word."""
     return next((word for word in method.split() if word in SOURCE_RULES), "")
 

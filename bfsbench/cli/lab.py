@@ -36,7 +36,7 @@ def lab_command(name: str | None, folder: Path | None, hand_ins: Path | None, st
 
     Change the kernel and have it graded: 'bfsbench check FOLDER' says whether it has passed. 'check FOLDER
     --hint' also gives a hint if the kernel has not passed. No GPU is needed. A kernel runs as your user, so
-    grade kernels of other people only where that is safe.
+    grade kernels that others have written only where that is safe.
     """
     if (name and hand_ins) or (folder and not name):
         raise click.UsageError("--to needs the NAME of an exercise, and --class takes no NAME")

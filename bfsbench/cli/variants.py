@@ -202,7 +202,7 @@ _HINT_ON_REPLIES = (
 
 
 def _hints(entry: Entry, lines: list[str]) -> Iterator[str]:
-    """Yield advice about the failures of an entry that ``lines`` describe."""
+    """Yield hints for the author of an entry. ``lines`` describe the failures of the entry."""
     is_command = bool(entry.call.command)
     hints = [*_HINTS, *(_HINTS_FOR_COMMANDS if is_command else ())]
     hints += [_HINT_ON_TIMES] if is_command and not entry.call.time else []

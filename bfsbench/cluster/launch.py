@@ -160,8 +160,8 @@ def start_workers(
 ) -> tuple[Any, int, Security | None]:
     """Start workers as ``place`` says. Returns a triple:
 
-    - Dask's cluster object that controls the workers, or None if the workers run already
-    - the number of workers that were started or submitted, or 1 if the workers run already
+    - Dask's cluster object that controls the workers, or None if the workers are already running
+    - the number of workers that were started or submitted, or 1 if the workers are already running
     - the certificates in use, or None
 
     Call this function within ``undisturbed``. ``security`` contains the certificates to use, or is None. A

@@ -443,8 +443,8 @@ class Cluster:
 
     def start(self) -> Members:
         """Connect to the scheduler, wait for the workers, and check that they are compatible. Raises
-        UsageError if the workers cannot be reached or differ too much, and ClusterError if too few workers
-        join.
+        UsageError if the workers cannot be reached, or if they differ too much from each other. Raises
+        ClusterError if too few workers join.
         """
         if self._members is not None:
             return self._members
@@ -460,11 +460,11 @@ class Cluster:
         return members
 
     def connect(self) -> tuple[Client, int]:
-        """Start workers, unless they run already, and connect to their scheduler.
+        """Start workers, unless they are already running, and connect to their scheduler.
 
         Returns Dask's client, and the number of workers that were started or submitted, or 1 if the workers
-        run already. Raises UsageError if the scheduler or the workers cannot be started or reached. Raises
-        InputError for a malformed file of settings, and ToolchainError if a package is missing.
+        are already running. Raises UsageError if the scheduler or the workers cannot be started or reached.
+        Raises InputError for a malformed file of settings, and ToolchainError if a package is missing.
         """
         with undisturbed(), Wait(starting(self.place), self.tell).beside():
             backend = self.equipment.backend
@@ -562,7 +562,7 @@ class Findings:
 
 def _difference(name: str, facts: Sequence[Mapping[str, str]]) -> str:
     """Return a line that shows each value of a property with the workers that have this value, such as
-    ``driver: 580.1 (a, b), 570.2 (c)``. Returns an empty text if all values are equal."""
+    ``driver: 580.1 (a, b), 570.2 (c)``. Returns an empty string if all values are equal."""
     values = Counter(one.get(name, "") for one in facts)
     if len(values) < 2:
         return ""

@@ -56,9 +56,9 @@ _LEAVES = re.compile(r"^\s*(?:jmp|(?:rep[z ]*\s*)?ret|ud2)\b")
 
 
 def without_idle_blocks(assembly: str) -> str:
-    """Removes from the assembly code of kernels those calls at basic blocks that the runtime does not need.
-    The module's docstring explains which calls the runtime needs. Returns the new code. Assembly code of
-    processors other than x86-64 is returned unchanged."""
+    """Removes calls from the assembly code of kernels. The compiler has inserted a call of the runtime at
+    each basic block, and the runtime does not need all of these calls (see the module's docstring). Returns
+    the new code. Assembly code of processors other than x86-64 is returned unchanged."""
     lines = assembly.splitlines(keepends=True)
     bodies = dict(_functions(lines))
     calls = {name: {called for i in body if (called := _calls(lines[i]))} for name, body in bodies.items()}

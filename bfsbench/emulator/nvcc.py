@@ -518,8 +518,8 @@ def _compile_translated(
 
 
 def _run(command: Sequence[str], *, output: bool = False) -> str:
-    """Run a compiler, which writes its messages to stderr. Returns its standard output if ``output`` is true.
-    Raises ToolchainError if the compiler fails."""
+    """Run a compiler, and print its messages to stderr. Returns the compiler's standard output if ``output``
+    is true, and an empty string otherwise. Raises ToolchainError if the compiler fails."""
     done = subprocess.run(
         command, stdout=subprocess.PIPE if output else None, stderr=subprocess.PIPE, check=False
     )

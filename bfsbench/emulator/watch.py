@@ -549,7 +549,7 @@ _DECLARED = r"(?<=[\w>])(?<!\breturn)(?<!\belse)\s+(?:\w+\s*(?:\[[^\]]*\]\s*)+,\
 
 def _array_on(line: Line | None) -> str:
     """Returns the name of the array that ``line`` accesses. Only arrays that the file declares with their
-    number of elements are considered. Returns an empty text if the line accesses none of these arrays, or
+    number of elements are considered. Returns an empty string if the line accesses none of these arrays, or
     several."""
     if line is None:
         return ""

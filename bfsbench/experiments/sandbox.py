@@ -22,12 +22,12 @@ _LATEX_DELIMITERS = {
 def sandbox(
     template: Path, types: Iterable[type], members: Mapping[type, Collection[str]]
 ) -> jinja2.Environment:
-    """Returns a Jinja2 environment that is safe for templates of other people. The name of ``template``
-    decides which delimiters the templates in its folder have.
+    """Returns a Jinja2 environment that is safe for templates that others have written. If the file name of
+    ``template`` contains ``.tex``, all templates in its folder have the delimiters for LaTeX.
 
-    Templates can use the members of plain values and of ``types``, and the listed ``members`` of further
-    types. They cannot use data frames, NumPy numbers or paths, because these have members that read or write
-    files or evaluate code.
+    Templates can use the members of plain values and of ``types``. Of any other type, templates can use only
+    the members that ``members`` lists. Templates cannot use data frames, NumPy numbers or paths, because
+    these have members that read or write files or evaluate code.
     """
     import jinja2.sandbox
 

@@ -178,8 +178,8 @@ def rivals(experiment: Experiment, series: Series, claim: Claim) -> list[Series]
 def _other_values(experiment: Experiment, series: Series) -> Series:
     """Returns the series that the word ``others`` stands for in a claim about ``series``.
 
-    Both series have the same variant. ``series`` allows only some values of certain knobs. The result allows
-    all other values of these knobs that the experiment's sweeps measure.
+    The result has the variant of ``series``. For each knob that ``series`` restricts to certain values, the
+    result has all other values that the experiment's sweeps measure.
     """
     values: dict[str, set[str]] = {name: set() for name in series.knobs}
     variant = all_variants()[series.variant]

@@ -363,7 +363,7 @@ def span(values: Iterable[float]) -> str:
 def _below(folder: Path, name: str) -> Path:
     """Returns the path of the file or folder ``name`` below ``folder``.
 
-    Raises InputError if the path leads out of ``folder``, because templates may come from other people.
+    Raises InputError if the path leads out of ``folder``, because others may have written the template.
     """
     for part in (name, name.partition("@")[0]):
         if not (folder / part).resolve().is_relative_to(folder.resolve()):

@@ -162,8 +162,8 @@ def load_parsed(request: GraphName, progress: Progress | None = None, *, check: 
 
 
 def not_here(request: GraphName) -> str:
-    """Returns a message with the command that fetches the graph. Returns an empty text if the graph's file is
-    here, or if the graph needs no file."""
+    """Returns a message with the command that fetches the graph. Returns an empty string if the graph's file
+    is here, or if the graph needs no file."""
     if request.dataset is None or not request.needs_file or files.held(request.dataset):
         return ""
     name = request.dataset.name

@@ -105,9 +105,9 @@ class GraphStore:
     def open(self, name: str, recipe: Recipe, source_checksum: str, *, check: bool = True) -> Graph | None:
         """Returns the stored graph, with memory-mapped and read-only arrays, or None if there is none.
 
-        A graph that is damaged, has another format version, or has another source is removed. The result is
-        then None, and damage is logged. ``check=False`` skips reading the arrays. Use it to list graphs, or
-        if a parent process has checked the arrays.
+        The stored graph is removed if it is damaged, has another format version, or was made from another
+        input file. The result is then None, and damage is logged. With ``check=False``, damage of the arrays
+        is not detected. Use ``check=False`` to list graphs, or if a parent process has checked the arrays.
         """
         folder = self.folder(name, recipe)
         wanted = (FORMAT_VERSION, name, asdict(recipe), source_checksum)

@@ -91,8 +91,8 @@ def over_commits(rows: pd.DataFrame, family: Family) -> pd.DataFrame:
 
 def _of_several_commits(rows: pd.DataFrame) -> pd.DataFrame:
     """Returns the rows of the searches that have times at two or more commits on the same graph. The rows of
-    other searches are left out. They could make the data of a graph smaller, because later steps keep only
-    sources and repeats that all rows of the graph have."""
+    other searches are left out for this reason: later steps keep only the sources and repeats that all rows
+    of the graph have, so additional rows could reduce the data of the graph."""
     searches = rows.assign(variant=rows["variant"].str.rsplit(_AT, n=1).str[0]).groupby([*GRAPH, "variant"])
     commits = rows["commit"].where(rows["status"] == "ok").groupby(searches.ngroup()).transform("nunique")
     return rows[commits > 1]

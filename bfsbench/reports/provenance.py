@@ -317,8 +317,8 @@ def files_of(frames: Sequence[pd.DataFrame]) -> list[str]:
 
 
 def facts_of(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Returns the columns ``_FACTS`` of all result rows from which one table is made. Adds the column
-    ``device``, which names a GPU or a CPU. Equal rows are returned once.
+    """Returns the columns ``_FACTS`` of the result rows in ``frames``, and a column ``device``, which names a
+    GPU or a CPU. Equal rows are returned once. One table is made from all ``frames``.
 
     ``commit`` is cut to the first 7 characters of the commit, and ``taken_at`` to the day.
     """
@@ -341,7 +341,7 @@ block and the knob values."""
 
 def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
     """Returns a note if this table and an earlier table show the same search on the same graph, but from
-    different result rows. Otherwise returns an empty text. ``here`` contains the rows of this table, and
+    different result rows. Otherwise returns an empty string. ``here`` contains the rows of this table, and
     ``earlier`` contains the rows of each earlier table.
 
     For each file of the earlier tables, the note says how its rows differ, such as "from 8 sources

@@ -59,7 +59,7 @@ _LIMIT_S = 20
 
 
 def _output(*command: str) -> str:
-    """Return the output of a command, or an empty text if the command fails."""
+    """Return the output of a command, or an empty string if the command fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT_S, check=True)
     except (OSError, subprocess.SubprocessError):
@@ -68,7 +68,7 @@ def _output(*command: str) -> str:
 
 
 def _git(*arguments: str) -> str:
-    """Return the output of a git command on the checkout, or an empty text if the command fails.
+    """Return the output of a git command on the checkout, or an empty string if the command fails.
 
     The command takes no lock, because a lock would remain if git were killed.
     """
@@ -79,7 +79,7 @@ def _git(*arguments: str) -> str:
 def commit() -> str:
     """Return the git commit of the checkout, with ``+dirty`` if its code has uncommitted changes.
 
-    For an installed package, return the commit that the package was made from, or an empty text if that
+    For an installed package, return the commit that the package was made from, or an empty string if that
     commit is unknown. The environment variable ``BFSBENCH_COMMIT`` overrides the result, for a source tree
     that was copied without its history.
     """

@@ -43,8 +43,8 @@ def converted(where: Path | str, table: Any, kind: type[Kind]) -> Kind:
 
 
 def _choices(kind: Any, place: str) -> tuple[object, ...]:
-    """Returns the values that a key may have. ``place`` is the path of the key below the class ``kind``, such
-    as ``clock.covers[0]``."""
+    """Returns the values that a key may have. ``place`` is the path of the key, such as ``clock.covers[0]``.
+    The path begins at a field of the class ``kind``."""
     for key in re.sub(r"\[[^]]*\]", "", place).split("."):
         kind = get_type_hints(kind)[key]
         while get_origin(kind) is not Literal and get_args(kind):  # a tuple, or a value or None

@@ -72,8 +72,8 @@ struct cluster_queues {
     in_turn<int, 2> overflow;  // true if a queue had no room for a row of a level
     in_turn<pause_kind, 2> pause;
     unsigned total;  // the cluster's queue entries in the last counted level; 0 if unknown
-    // The growth of the frontier: `total`, divided by `total` one level earlier. At the start of a step,
-    // `growth` is the mean degree if the frontier is the source, and 1 for any other frontier.
+    // The growth of the frontier: `total`, divided by the total of the previous level. At the start of a
+    // step, `growth` is set to the mean degree if the frontier is the source, and to 1 otherwise.
     float growth;
     unsigned tiny_levels;  // number of consecutive tiny levels, including the level that `total` counts
     unsigned last;  // the cluster stops before this level in any case

@@ -9,9 +9,9 @@
 // The cost of a QUEUE step, and the additional cost of each vertex that the step queues. The unit of costs
 // is the time to read one bit of the bitmap of reached vertices. The costs were measured on an H200.
 constexpr float QUEUE_LOOKS = 8e5f, QUEUE_LOOKS_OF_VERTEX = 5.0f;
-// In a pulled level, a thread reads the whole row of a vertex that has no reached
-// parent. The estimated cost of reading these rows is at most MISS_LOOKS for all
-// rows together, and at most MISS_LOOKS_OF_ARC for each arc of an unreached vertex.
+// In a pulled level, a thread reads the whole row of a vertex that has no reached parent. The cost of reading
+// these rows is estimated in reads of one bit. The estimate is at most the smaller of two values: MISS_LOOKS,
+// and MISS_LOOKS_OF_ARC times the number of arcs of unreached vertices.
 constexpr float MISS_LOOKS = 8e6f, MISS_LOOKS_OF_ARC = 10.0f;
 // If the frontier has fewer than `worth` / FAR_BELOW edges, decide() does not compute `worth` again. `worth` is
 // the number of edges above which pulling costs less than pushing.

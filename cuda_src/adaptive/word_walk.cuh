@@ -1,5 +1,5 @@
-// Distributes the words of a bitmap to the warps of a block. Each warp has its own words. A warp takes one
-// word or several words at a time, and each lane gets one bit. A warp skips words without set bits.
+// Distributes the words of a bitmap to the warps of a block. A warp skips words without set bits. take_word()
+// gives each bit of one word to a lane. take_words() gives each set bit of several words to a lane.
 #pragma once
 
 #include "prefix_sum.cuh"

@@ -283,7 +283,8 @@ class Counting {
     std::vector<Count> counts_;
     std::vector<PhaseCount> phases_;
     FewNumbers seen_;
-    // The current thread's latest delayed store. It is null unless memory holds the value of this store.
+    // The current thread's latest delayed store, as long as its value is still in memory. Null once the value
+    // has moved to the store buffer.
     StoreBuffer::Store* stored_ = nullptr;
     Site* last_put_off_ = nullptr;          // the instruction of the current thread's latest delayed store
     Views views_;

@@ -155,9 +155,9 @@ class Lockstep {
     void note_first(unsigned rank, uint32_t stores) {
         WarpRun& warp = warps_[rank / kWarpSize];
         unsigned bit = 1u << rank % kWarpSize;
-        // Do not count a lane twice. `traced_` may still include a lane whose trace is empty: the lane's last
-        // operation has been taken from the trace, but the warp has not performed it yet. Such a lane can run
-        // again if it waited in a warp function and the other lanes have now arrived there.
+        // Do not count a lane twice. `traced_` may already include this lane, if the lane waited in a warp
+        // function and now runs again. The last operation of the lane was taken from its trace, which is now
+        // empty, but the warp has not performed this operation yet.
         if (!(warp.traced & bit)) ++traced_;
         warp.traced |= bit;
         warp.empty &= ~bit;

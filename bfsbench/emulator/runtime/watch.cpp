@@ -300,8 +300,8 @@ void Watch::meet(const Past& past, const Past& now, const char* address) {
     bool count_on_lockstep = one_warp && past.scope() == Scope::by_volatile && now.scope() == Scope::by_volatile &&
                              find_shared(address, block_of(here())).block;
     if (!count_on_lockstep && both_strong(past, now, one_block)) return;
-    // Most races are in the same memory as the previous race. So the emulator searches for the memory only if
-    // the address lies elsewhere.
+    // Most races are in the same variable as the previous race. So the emulator looks up the variable only if
+    // the address lies outside of the previous variable.
     if (static_cast<size_t>(address - raced_.begin) >= raced_.bytes) raced_ = variable_at(find(address), address);
     if (is_known(Fault::race, now, &past, &raced_)) return;
     report(Fault::race, raced_, address, here(), now, &past);

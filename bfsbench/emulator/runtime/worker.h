@@ -1,9 +1,10 @@
 // A worker runs blocks of a grid on one thread of the operating system.
 //
 // Scheduling has two levels. Within a block, CUDA threads switch directly to each other. The worker's loop
-// takes over when a block has ended, cannot continue, or has waited long for another block. The loop then
-// continues another of its blocks or starts a new block. So with seed 0, the blocks of a worker normally run
-// to their end one after another. They run alternately as soon as a block waits for another block.
+// takes over when a block has ended, cannot continue, or has waited a long time for another block. The loop
+// then continues another of its blocks or starts a new block. If the order is not random (seed 0), the blocks
+// of a worker normally run to their end one after another. The blocks run alternately as soon as a block
+// waits for another block.
 #pragma once
 
 #include <memory>

@@ -213,11 +213,11 @@ def runs_that_tell(point: Evidence, noise: float, threshold: float, p_needed: fl
 
 
 def detected(points: Sequence[Evidence], noise: float, threshold: float) -> dict[int, float]:
-    """Returns a dictionary that maps each number of runs per side in RUNS to a change of the time, such as
-    0.08 for 8 %.
+    """Returns the smallest change of one configuration's time that the statistical test detects with a
+    probability of 0.9. The dictionary maps each number of runs per side in RUNS to this change, such as 0.08
+    for 8 %.
 
-    With this number of runs, the statistical test detects such a change of one configuration's time with a
-    probability of 0.9. Smaller changes are less likely to be detected.
+    The test is less likely to detect smaller changes.
     """
     known = [point.standard_error * math.sqrt(min(point.runs)) for point in points]
     spread = float(np.median([error for error in known if math.isfinite(error)] or [math.inf]))

@@ -393,8 +393,8 @@ def _by_point(side: Side) -> dict[tuple[str, ...], list[Row]]:
 def all_knobs(variant: str, text: str) -> str:
     """Returns the text of the column ``knobs``, with default values for missing knobs.
 
-    A variant may have more knobs now than when the row was measured. An empty text and the text of an unknown
-    variant are returned unchanged.
+    A variant may have more knobs now than when the row was measured. An empty string and the text of an
+    unknown variant are returned unchanged.
     """
     declared = all_variants().get(variant)
     given = knob_values(text)
@@ -421,7 +421,7 @@ def _is_same_code(first: list[Row], second: list[Row]) -> bool:
 
 
 def _clean_commit(row: Row) -> str:
-    """Returns the commit that a row names. Returns an empty text if the row names no commit, or if the code
+    """Returns the commit that a row names. Returns an empty string if the row names no commit, or if the code
     had uncommitted changes."""
     return row["commit"] if re.fullmatch("[0-9a-f]{12,40}", row["commit"]) else ""
 

@@ -523,7 +523,7 @@ _OPTIONS = {
 
 
 def _on_options(shared: str) -> str:
-    """Returns a sentence that explains the reading options that all graphs share, or an empty text."""
+    """Returns a sentence that explains the reading options that all graphs share, or an empty string."""
     if not shared:
         return ""
     told = [f"{one} ({_OPTIONS[one]})" if one in _OPTIONS else one for one in shared.split(", ")]

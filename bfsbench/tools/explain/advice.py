@@ -166,9 +166,8 @@ def _on_launches(counted: Counted, found: Prediction) -> str:
 
 
 def _few_blocks(counted: Counted, level: int, kernel: str) -> str:
-    """Returns a sentence of advice if the launches of ``kernel`` in ``level`` have fewer blocks than an H200
-    has multiprocessors. Otherwise returns an empty text. Files of ceilings do not say how many
-    multiprocessors their GPU has."""
+    """Returns a sentence of advice if the launches of ``kernel`` in ``level`` have fewer blocks than the GPU
+    has multiprocessors. Otherwise returns an empty string."""
     launches = counted.launches[(counted.launches["level"] == level) & (counted.launches["kernel"] == kernel)]
     blocks = int(launches["blocks"].max())
     if blocks >= MULTIPROCESSORS:

@@ -234,7 +234,7 @@ def table(folder: Path) -> Table:
 
 def in_a_word(kernel: Path | None) -> str:
     """Grades a kernel in a process of its own. Returns "passed", "not yet", "no end" or "no grade". Returns
-    an empty text if ``kernel`` is None."""
+    an empty string if ``kernel`` is None."""
     if kernel is None:
         return ""
     command = [sys.executable, "-m", "bfsbench", "check", str(kernel)]

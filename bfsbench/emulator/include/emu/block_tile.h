@@ -1,5 +1,5 @@
-// Tiles of cooperative groups that are larger than a warp. Their threads wait and exchange values through shared
-// memory.
+// Implements tiles of more than 32 threads, as in cooperative groups. The threads of such a tile wait for
+// each other and exchange values through shared memory.
 #pragma once
 
 #include "atomic_ref.h"

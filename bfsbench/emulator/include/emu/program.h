@@ -31,7 +31,8 @@ EMU_INNER inline Configured::Configured(const LaunchShape& shape, CallSite from)
     top_configured() = this;
 }
 
-// Describes all __shared__ variables that are declared outside of kernels, in all files of the program.
+// This object does not stand for a kernel. It describes all __shared__ variables that are declared outside of
+// kernels, for example in device functions, in all files of the program.
 inline Kernel device_functions("device_functions", nullptr);
 
 // Holds the description of one kernel. `Tag` is a local class of the kernel, so each kernel has its own
