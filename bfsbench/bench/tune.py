@@ -392,9 +392,8 @@ class Tuning:
         check_axes(with_launches(self.axes, limits), limits)
 
     def ask(self, setting: Setting) -> Questions:
-        """Return the batches of points (configurations and sources) to measure. The search strategy makes
-        them one by one during the sweep, because each point depends on the result rows of the points before
-        it.
+        """Return the batches of points (configurations and sources) to measure. The batches are made during
+        the sweep, because each point depends on the result rows of the points before it.
         """
         graph, (variant,) = setting.graphs[self.graph.locator], self.axes.variants
         find_family(variant.family).require(graph)

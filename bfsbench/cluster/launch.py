@@ -215,8 +215,8 @@ def no_scheduler(address: str, security: Security | None) -> UsageError:
 
 
 def require_access_control(address: str, insecure: bool, tell: Tell) -> None:
-    """Check that a scheduler uses certificates, or that only this machine can reach it. Both can be seen from
-    the scheduler's address.
+    """Check that a scheduler uses certificates, or that only this machine can reach it. The function
+    decides this from the scheduler's address.
 
     Raises OptionError if the scheduler has no certificates and other machines can reach it. If ``insecure``
     is true, passes a warning to ``tell`` instead.

@@ -14,7 +14,7 @@ not supported either.
 
 Unrolling changes how a warp runs a loop whose number of iterations differs between lanes. If nvcc unrolls by
 four, each lane first runs the iterations that remain after division by four. Then all lanes run four
-iterations at a time. The translation therefore divides the loop into two loops, of which the first runs the
+iterations at a time. The translation therefore divides the loop into two loops. The first loop runs the
 remaining iterations. If the loop body only computes, the iterations run in groups of sixteen. Of the
 remaining iterations, a group of eight and a group of four may follow, and then single iterations. This
 follows the machine code that nvcc 13.0 generates for this project's kernels. nvcc unrolls an innermost loop

@@ -456,7 +456,7 @@ class Allocations:
     """A program's calls that have allocated device memory."""
 
     def __init__(self, rows: Iterable[Sequence[str]], line: Callable[[int], Line | None]) -> None:
-        """Reads the calls that have allocated memory from the rows of a report file. ``line`` returns the
+        """Reads, from the rows of a report file, the calls that have allocated memory. ``line`` returns the
         source line of the instruction at an address."""
         self._instructions: dict[Line | None, list[int]] = {}
         for row, *values in rows:

@@ -439,8 +439,8 @@ def _read_text(path: Path, form: Format, recipe: Recipe, progress: Progress | No
 
 
 def _require_likely(source: Source, unpacked: int, position: int) -> None:
-    """Check that a packed file is not a decompression bomb. Raises InputError if it unpacks to far more than
-    a graph would."""
+    """Check that a packed file is not a decompression bomb. Raises InputError if the file unpacks to far more
+    data than a graph file contains."""
     if unpacked > _BOMB_BYTES and unpacked > _BOMB_RATIO * position:
         packed, text = size_text(position), size_text(unpacked)
         raise InputError(f"{source.label}: {packed} of it unpack to {text}: unpack it first if it is a graph")

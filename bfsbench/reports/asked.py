@@ -276,7 +276,7 @@ def _selected(
     a: Side, b: Side, graphs: Sequence[str], variants: Sequence[str], backends: Sequence[str]
 ) -> tuple[Side, Side]:
     """Returns ``a`` and ``b`` with only the rows of these graphs, variants and backends. Raises UsageError
-    for a name that occurs in neither of them."""
+    for a name that occurs neither in ``a`` nor in ``b``."""
     import pandas as pd
 
     rows = [*a.rows, *b.rows]

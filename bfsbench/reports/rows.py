@@ -397,8 +397,8 @@ def _repeats(rows: pd.DataFrame) -> pd.Series[int]:
 
 
 def of_one_setting(best: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows of ``best`` on graphs with the usual number of sources: the number from which most
-    graphs were searched. So a ranking leaves out graphs from a sweep with another number of sources."""
+    """Returns the rows of ``best`` that have the usual number of sources, which is the most frequent number
+    among the graphs. So a ranking leaves out graphs from a sweep with another number of sources."""
     if best.empty:
         return best
     counts = best.drop_duplicates(list(GRAPH))["sources"].value_counts()

@@ -353,8 +353,8 @@ def parts_of(most_vertices: int, hops: int) -> Callable[[DeviceGraph], GraphPart
 
 
 class _Packing:
-    """Finds the ghosts of all parts (the vertices around them) and packs the rows of the parts. Both run on
-    the device (``pack_parts.cu``)."""
+    """Finds the ghosts of all parts (the vertices around them) and packs the rows of the parts. Kernels of
+    ``pack_parts.cu`` do this work on the device."""
 
     def __init__(self, graph: DeviceGraph, cells: Cells) -> None:
         self.graph, self.device, self.cells = graph, graph.device, cells

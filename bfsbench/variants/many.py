@@ -23,8 +23,8 @@ from bfsbench.variants.prepared_rows import likely_parents_first
 
 WIDTHS = (64, 128, 256, 512, 1024)
 SHORT, PIECE = 8, 1024
-"""A row of more than ``SHORT`` arcs is cut into pieces of at most ``PIECE`` arcs (see many.cu). Both are
-defaults of knobs."""
+"""A row of more than ``SHORT`` arcs is cut into pieces of at most ``PIECE`` arcs (see many.cu). ``SHORT`` and
+``PIECE`` are the defaults of two knobs."""
 _COMPILED: dict[str, Any] = {"minimum": 0, "maximum": 2**20, "compile_time": True}
 _MAX_POLLS = 1 << 27
 """Maximum number of times that a block polls the barrier before the search fails. The limit is reached after

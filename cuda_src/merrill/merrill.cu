@@ -10,8 +10,8 @@
 // and writes candidates.
 // - "two-phase" has one launch for each half (contract and expand), with both queues, so that each half is
 // evenly loaded.
-// - "hybrid" uses contract_expand for levels with a short queue, and two-phase for the other levels. Both read a
-// queue of candidates, so the search may change between them at any level.
+// - "hybrid" uses contract_expand for levels with a short queue, and two-phase for the other levels. The two
+// kinds of levels read a queue of candidates, so the search may alternate between them at any level.
 //
 // gather.cuh gathers the lists. culling.cuh looks up visited vertices and removes duplicates.
 //

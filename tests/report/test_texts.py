@@ -484,7 +484,7 @@ def test_every_program_of_others_in_the_results_has_options_unused_features_and_
     assert {name.lower() for name in told} == shown
     assert all(all(facts) for facts in told.values()), told
     for program in shown:
-        (clock,) = re.findall(rf"^- {program} is a program by other authors .*", part, re.M)
+        (clock,) = re.findall(rf"^- `{program}` is a program by other authors .*", part, re.M)
         assert re.search(r"come from .*, and include .*", clock)
 
 

@@ -17,7 +17,7 @@
 namespace emu {
 
 // The place at which the host has allocated a buffer: the source line, if it is known, and the address of the
-// instruction. Both are null for buffers of bfsbench's own searches.
+// instruction. The two members are null for buffers of bfsbench's own searches.
 struct Origin {
     CallSite from{};
     const void* site = nullptr;

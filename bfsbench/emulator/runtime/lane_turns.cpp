@@ -23,7 +23,8 @@ void fetch_thread(const Fiber& fiber) {
     prefetch(&fiber.arrival);
 }
 
-// Prefetches the memory of a thread's next delayed store, and the copy of the thread's part of the stack.
+// Prefetches the word to which a thread's next delayed store will write, and the copy of the thread's part of
+// the stack.
 void fetch_turn(const ResidentBlock& block, Turn turn) {
     const Lockstep& lockstep = *block.lockstep;
     if (turn.stores()) lockstep.counting.fetch_store(lockstep, turn.rank());

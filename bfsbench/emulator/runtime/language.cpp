@@ -1,6 +1,6 @@
 // Functions that the compiler calls under -fsanitize=bounds,alignment when a kernel breaks a rule of C++.
-// They find an index beyond one row of an array, and a misaligned vector of which the kernel loads only a
-// part. The checks of memory accesses in watch.cpp do not find these two faults.
+// They find an index beyond one row of an array, and the load of only a part of a misaligned vector. The
+// checks of memory accesses in watch.cpp do not find these two faults.
 
 #include "machine.h"
 #include "worker.h"

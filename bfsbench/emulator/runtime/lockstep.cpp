@@ -9,10 +9,10 @@ namespace emu {
 
 namespace {
 
-// Once in this number of operations, a warp advances the lanes that are furthest ahead, instead of the lanes
-// that are behind. A lane may wait in a loop for a lane of its warp that is further on, such as the owner of a
-// lock, and would wait for ever in strict lockstep. kPollPatience is for loops that only repeat a few accesses,
-// and kLockstepPatience for all other loops. The lanes ahead run for kAhead operations.
+// A warp normally advances the lanes that are behind. Once in this number of operations, it instead advances
+// the lanes that are furthest ahead, for kAhead operations. A lane may wait in a loop for a lane that is
+// ahead, such as the owner of a lock, and would wait for ever in strict lockstep. kPollPatience is for loops
+// that only repeat a few accesses, and kLockstepPatience is for all other loops.
 constexpr uint64_t kPollPatience = 1024, kLockstepPatience = 1 << 16;
 constexpr unsigned kAhead = 64;
 
@@ -123,9 +123,9 @@ bool Lockstep::pop_row(unsigned index, unsigned& done) {
     return true;
 }
 
-// Takes the next entry (a recorded operation) from the traces of those lanes in `lanes` whose entries have
-// the same operation as the first lane's entry. Returns these lanes. Adds lanes whose traces are now empty to
-// `done`.
+// Compares the next entry (a recorded operation) in the traces of `lanes`. Takes the entry from the first
+// lane, and from all lanes with the same operation. Returns these lanes. Adds lanes whose traces are now
+// empty to `done`.
 unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     WarpRun& warp = warps_[index];
     if (lanes == kAllLanes && pop_row(index, done)) return lanes;

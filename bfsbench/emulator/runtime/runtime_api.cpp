@@ -19,8 +19,8 @@ cudaError_t noted(cudaError_t error) { return device().note(error); }
 cudaError_t unless(bool wrong, cudaError_t error = cudaErrorInvalidValue) { return noted(wrong ? error : cudaSuccess); }
 
 std::mutex mutex;
-// `pinned` contains the allocations of pinned and managed memory, and `registered` contains registered
-// host memory. Both map the address of an allocation to its size in bytes.
+// `pinned` contains the allocations of pinned and managed memory, and `registered` contains registered host
+// memory. These two maps contain the size in bytes for the address of each allocation.
 std::map<void*, size_t> pinned;
 std::map<void*, size_t> registered;
 

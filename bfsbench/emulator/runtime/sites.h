@@ -1,5 +1,6 @@
 // A table of the instructions that access memory, numbered in the order in which they enter the table. For
-// each instruction, the table remembers the memory that the instruction accessed last.
+// each instruction, the table remembers the buffer, variable or shared memory that the instruction accessed
+// last.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +24,8 @@ struct Site {
     uint32_t width = 0;  // number of bytes of an access; 0 if unknown
     const char* origin = nullptr;
     size_t first = 0, bytes = 0;
-    // The race detector's record of the accesses to the memory that the instruction accessed last. It is null
-    // for the running block's shared memory.
+    // The race detector's record of the accesses to the buffer or variable that the instruction accessed
+    // last. It is null for the running block's shared memory.
     Shadow* shadow = nullptr;
 
     void forget_place() { bytes = 0; }

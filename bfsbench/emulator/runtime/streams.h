@@ -115,8 +115,8 @@ class Streams {
     // Records that the running operation copies to pageable memory of the host. The race detector has no
     // other record of accesses to this memory.
     void copy_to_host(const char* begin, size_t bytes);
-    // Returns a copy to pageable memory that has not finished, and whose destination includes any of these bytes.
-    // Returns nothing if there is none.
+    // Returns an unfinished copy to pageable memory, if one writes any of these bytes. Otherwise returns
+    // nothing.
     std::optional<Operation> copy_beside_host(const char* begin, size_t bytes);
     // Starts checking accesses of the host to this memory. The check lasts until the host has waited for all
     // streams.

@@ -119,7 +119,7 @@ cudaError_t copy_box(Side to, Side from, cudaExtent box, cudaMemcpyKind kind, co
     return done();
 }
 
-// Returns the memory of a box of texels in an array, as the source or the target of a copy. `at.x` and the
+// Returns the addresses of a box of texels in an array, as the source or the target of a copy. `at.x` and the
 // box's width are in bytes. If `wraps` is true, a box of one row may continue in the next rows. The `begin`
 // of the result is null if the array does not exist or the box reaches outside of it.
 Side part_of(cudaArray_const_t array, cudaPos at, cudaExtent box, const emu::Call& call, bool wraps = false) {
@@ -420,8 +420,8 @@ cudaError_t emu::bind(const textureReference& reference, cudaResourceDesc resour
         if (offset) *offset = past;
         else if (past) return refused();
         place = static_cast<char*>(place) - past;
-        // Programs may omit the size of the memory, or pass a size that is too large. So the texture ends at
-        // the end of the buffer at the latest.
+        // Programs may omit the size of the texture's buffer, or pass a size that is too large. So the
+        // texture ends at the end of the buffer at the latest.
         if (resource.resType == cudaResourceTypeLinear) bytes = std::min(bytes + past, region->bytes - before + past);
     }
     if (cudaError_t error = cudaUnbindTexture(reference)) return error;

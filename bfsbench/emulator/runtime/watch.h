@@ -25,8 +25,8 @@ struct ChildLaunch;
 
 enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, lost_launch, endless, misaligned, stale, mask, shuffle, barrier, mismatch, deadlock };
 // The kind of memory that an access touches: a buffer, the shared memory of a block, the variables of a
-// kernel library, or none of these. `array` stands for an array of which only the type and the index are
-// known.
+// kernel library, or none of these. `array` stands for an array if the emulator knows only the type of its
+// elements and the accessed index.
 enum class Space : int { buffer, block, module, nowhere, array };
 
 // report.cpp writes the members of the structs Actor and Finding as text. The class NativeRecord in
@@ -166,8 +166,8 @@ class Watch {
     // Returns the buffer or variable that contains an address. If there is none, returns a Place whose
     // `shadow` is null.
     Place find_global(const char* address);
-    // Returns the memory that contains an address: a buffer, a variable, or the shared memory of a block. A
-    // thread of the block `from` accesses the address.
+    // Looks up an address. Returns the buffer, the variable, or the shared memory of a block to which it
+    // belongs. A thread of the block `from` accesses the address.
     Place find(const char* address, const ResidentBlock& from = block_of(here()));
     static Place find_shared(const char* address, const ResidentBlock& from);
     // Checks an access outside the buffer or variable that its instruction accessed last.

@@ -1,4 +1,4 @@
-// The device-wide functions of cub. Each runs as a kernel of one thread.
+// The device-wide functions of cub. Each of these functions runs as a kernel of one thread.
 #pragma once
 
 #include "cub.h"

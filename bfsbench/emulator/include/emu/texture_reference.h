@@ -43,8 +43,8 @@ template <class T, cudaTextureReadMode kReadMode>
 using TextureValue = typename std::conditional_t<kReadMode == cudaReadModeElementType, std::common_type<T>, Floats<Components<T>::count>>::type;
 
 // Binds a reference to an array or to memory, and ends its earlier binding. A texture must begin at an
-// aligned address. If the memory begins elsewhere, the texture begins at the last aligned address before the
-// memory, and `offset` receives the distance in bytes. In this case `offset` must not be null.
+// aligned address. If `resource` begins at another address, the texture begins at the last aligned address
+// before it, and `offset` receives the distance in bytes. In this case `offset` must not be null.
 EMU_API cudaError_t bind(const textureReference& reference, cudaResourceDesc resource, size_t* offset);
 
 inline cudaError_t bind_linear(size_t* offset, const textureReference& reference, const void* place, const cudaChannelFormatDesc& format, size_t bytes) {
