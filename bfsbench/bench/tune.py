@@ -411,10 +411,10 @@ class Tuning:
         be shown before it starts.
 
         The search strategy first gets the rows that ``known`` returns, until it asks for points without rows.
-        If the strategy knows the time of a configuration by then, the result is these points, because all
-        later points depend on their times. Otherwise, the result is the first points of the space without
-        rows, at most ``self.points``. One more point is added for each source from which only the fastest
-        configuration will be measured.
+        If the strategy then knows the time of at least one configuration, returns the points that it asks
+        for, because all later points depend on their times. Otherwise, the result is the first points of the
+        space without rows, at most ``self.points``. One more point is added for each source from which only
+        the fastest configuration will be measured.
         """
         graph = setting.graphs.get(self.graph.locator)
         sources = self.sources.stand_ins() if graph is None else self.sources.choose(graph)

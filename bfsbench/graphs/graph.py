@@ -340,11 +340,11 @@ class Graph:
     ) -> Graph:
         """Returns a Graph made of a NetworkX graph of any class. :meth:`vertex` finds the vertex of a node.
 
-        ``weight`` names the edges' attribute with the weights, which are then read. An edge without the
-        attribute has weight 1. By default, the attribute ``weight`` has the weights. The argument ``weights``
-        then decides whether they are read, as :meth:`from_scipy` describes. Raises UsageError if there are no
-        nodes, if no edge has the named attribute, or if ``str`` returns equal texts for two nodes. Raises
-        InputError for wrong weights.
+        If ``weight`` names an attribute of the edges, the weights are read from this attribute. An edge
+        without the attribute has weight 1. By default, the attribute ``weight`` has the weights. The argument
+        ``weights`` then decides whether they are read, as :meth:`from_scipy` describes. Raises UsageError if
+        there are no nodes, if no edge has the named attribute, or if ``str`` returns equal texts for two
+        nodes. Raises InputError for wrong weights.
         """
         from bfsbench.graphs import interop
 

@@ -457,8 +457,8 @@ def _cut(rows: pd.DataFrame, runs: pd.DataFrame, counting: pd.DataFrame) -> pd.D
 
 
 def _from_all_sources(counting: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
-    """Returns the configurations in ``found`` that have times from all sources that ``counting`` lists for
-    their graph."""
+    """``counting`` lists the sources of each graph. Returns the configurations in ``found`` that have times
+    from all sources of their graph."""
     wanted = counting.groupby(list(GRAPH), as_index=False).size()
     sizes = found[[*GRAPH]].merge(wanted, how="left").set_axis(found.index)["size"]
     return found[found["sources"] == sizes]

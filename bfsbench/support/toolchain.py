@@ -34,7 +34,7 @@ from bfsbench.support.paths import cache_dir
 COMPILE = ("-std=c++17", "-O3", "-fPIC", "-pthread")
 """Compiler options for all C++ code."""
 LINK = ("-shared", "-pthread")
-"""Linker options for all libraries. The compiler of ziglang builds its own C++ library anew for each
+"""Linker options for all libraries. The compiler of ziglang builds its own C++ library again for each
 different set of options."""
 
 

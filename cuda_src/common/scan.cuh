@@ -11,8 +11,8 @@
 // in one bank of shared memory. A word of padding after every 32 elements moves them to different banks. In
 // longer tiles, a further word of padding after every 1024 elements is necessary.
 //
-// For an array, scan_tiles computes the prefix sums of each tile alone, and stores the sums of the tiles. The host
-// then applies scan_tiles to the array of these sums, and so on, until an array has a single tile. Then
+// For an array, scan_tiles computes the prefix sums within each tile, and stores the sums of the tiles. The
+// host then applies scan_tiles to the array of these sums, and so on, until an array has a single tile. Then
 // add_tile_offsets adds to every tile the sum of the preceding tiles. The host's loop is in
 // bfsbench/variants/scan.py.
 //

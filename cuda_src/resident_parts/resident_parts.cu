@@ -12,8 +12,8 @@
 // from v, and later vertices of the path are closer. So the part knows all vertices of these arcs, and finds
 // each vertex at its level. The part finds no vertex too early, because a vertex found at level l ends a path
 // of l arcs. So own vertices get their right levels. A ghost may get too high a level, because its path may
-// lead through vertices that the part does not know. So every step reads the ghosts' state anew: whether they
-// were reached before L, and whether they are at L.
+// lead through vertices that the part does not know. So every step reads the ghosts' state again: whether
+// they were reached before L, and whether they are at L.
 //
 // Active parts: a part is active in a step if one of its own vertices or ghosts is at level L. Each part has a list
 // of its readers: the parts that have one of its vertices as own vertex or ghost. When a part finds a vertex at

@@ -40,10 +40,10 @@ class Past {
     uint64_t bits_ = 0;
 };
 
-// The race detector's record of the accesses to a region of memory. For each word it holds which bytes
-// have been written, the last write, and two reads (see Watch::keep_read). The bytes, the writes and the
-// reads are in separate arrays, because most checks need only some of them. For example, a check does not
-// need the last write to a word if no word nearby was written lately.
+// The race detector's record of the accesses to a region of memory. For each word it holds which bytes have
+// been written, the last write, and two reads (see Watch::keep_read). The bytes, the writes and the reads are
+// in separate arrays, because most checks need only some of them. For example, a check does not need the last
+// write to a word if no word nearby was written recently.
 class Shadow {
   public:
     static constexpr size_t kWordBytes = 4;

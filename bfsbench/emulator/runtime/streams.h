@@ -115,7 +115,7 @@ class Streams {
     // Records that the running operation copies to pageable memory of the host. The race detector has no
     // other record of accesses to this memory.
     void copy_to_host(const char* begin, size_t bytes);
-    // Returns an unfinished copy to pageable memory, if one writes any of these bytes. Otherwise returns
+    // Looks for an unfinished copy that writes any of these bytes of pageable memory. Returns the copy, or
     // nothing.
     std::optional<Operation> copy_beside_host(const char* begin, size_t bytes);
     // Starts checking accesses of the host to this memory. The check lasts until the host has waited for all

@@ -106,7 +106,7 @@ class pipeline {
 };
 inline pipeline<thread_scope_thread> make_pipeline() { return {}; }
 
-// Makes a pipeline for a group of threads. Among them, `producers` threads produce and `consumers` threads
+// Makes a pipeline for a group of threads: `producers` threads of the group produce, and `consumers` threads
 // consume.
 template <class Group, thread_scope kScope, unsigned kStages>
 pipeline<kScope> make_pipeline(const Group& group, pipeline_shared_state<kScope, kStages>* state, unsigned producers, unsigned consumers) {

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-// Returns the position of the set bit of `mask` that is the `offset`-th one from bit `base` upward, counted from 1.
-// If `offset` is negative, counts downward. Returns all ones if there is no such bit.
+// Counts the set bits of `mask` from bit `base` upward. Returns the position of the bit with number `offset`,
+// counted from 1. If `offset` is negative, counts downward. Returns all ones if there is no such bit.
 inline unsigned __fns(unsigned mask, unsigned base, int offset) {
     int step = offset < 0 ? -1 : 1, left = offset < 0 ? -offset : offset;
     if (left == 0) return mask >> base & 1 ? base : ~0u;
