@@ -513,8 +513,8 @@ def sources_of(rows: pd.DataFrame, by: str | list[str]) -> dict[Hashable, list[i
 def short_names(graphs: Iterable[str]) -> dict[str, str]:
     """Returns a dictionary that maps each graph's full name to a short name.
 
-    A short name lacks the options after a colon and the parameters in brackets. They are kept if two graphs
-    would otherwise get the same short name.
+    A short name lacks the options after a colon and the parameters in brackets. The options and parameters
+    are kept if two graphs would otherwise get the same short name.
     """
     found = {}
     graphs = list(dict.fromkeys(graphs))

@@ -184,8 +184,8 @@ bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned l
     return true;
 }
 
-// Finds the memory region that the first lane accesses. Keeps only the lanes that access this region in
-// `execution`, and removes the other lanes from it.
+// Finds the memory region that the first lane accesses. Keeps in `execution` only the lanes that access this
+// region.
 void Counting::gather(Execution& execution, Site& site) {
     const Entry* now = execution.block.lockstep->warp(execution.warp).now;
     if (execution.op->kind == Kind::barrier) {
