@@ -175,7 +175,7 @@ def carry_out(
 
     ``progress`` replaces the default display. After an interrupt, the program ends with exit code 130. If a
     result file exists by then, the last line on stderr names the option ``--out`` that continues the sweep.
-    Its value is ``out``, or by default the sweep's own file.
+    The value of this option is ``out``, or by default the sweep's own file.
     """
     from bfsbench.cli.progress import SweepDisplay
 

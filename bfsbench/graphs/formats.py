@@ -122,8 +122,8 @@ class HeaderLines:
             self._block, self._at = block, 0
 
     def peek(self) -> str:
-        """Returns the next line without surrounding blanks, but does not consume it. The text is empty at the
-        end of the file."""
+        """Returns the next line without surrounding blanks, but does not consume it. Returns an empty string
+        at the end of the file."""
         end = self._block.find(b"\n", self._at)
         return self._block[self._at : max(end, self._at)].strip().decode("ascii", "backslashreplace")
 

@@ -60,8 +60,8 @@ struct Record {
     const char* kernel;
     const char* begin;  // start of the buffer, shared memory or library that contains the address
     const void* site;
-    // `offset` counts from `begin`. `before` and `after` are the contents of the memory, up to 8 bytes, just
-    // before and just after the access took place.
+    // `offset` counts from `begin`. `before` and `after` hold up to 8 of the accessed bytes, as they were
+    // just before and just after the access.
     uint64_t offset, before, after;
     unsigned launch, block, thread, bytes;
     int act, space;

@@ -42,7 +42,7 @@ class AllPairsVariant(Variant):
     @abstractmethod
     def distances(self) -> Matrix:
         """Wait for the run. Returns the distance from each row's vertex to each column's vertex, int32[V, V].
-        It is INFINITY if there is no path."""
+        A distance is INFINITY if there is no path."""
 
     @abstractmethod
     def next_hops(self) -> Matrix:
