@@ -147,11 +147,18 @@ def _kernel_of(source: Path, kernel: str | None) -> str:
 
 
 def _require_used(source: Path, macros: Iterable[str]) -> None:
-    """Raise UsageError for a macro whose name is neither in the source file nor in its headers."""
-    words = {word for text in texts(source, KERNEL_HEADERS) for word in re.findall(r"\w+", text.mask)}
+    """Raise UsageError for a macro whose name is neither in the source file nor in its headers, and for a
+    macro that one of these files always defines."""
+    masks = [text.mask for text in texts(source, KERNEL_HEADERS)]
+    words = {word for mask in masks for word in re.findall(r"\w+", mask)}
     for name in macros:
         if name not in words:
             raise UsageError(f"{source.name} does not use {name}: a macro must occur in the file")
+        directives = {found for mask in masks for found in re.findall(rf"#\s*(\w+)\s+{name}\b", mask)}
+        if "define" in directives and "ifndef" not in directives:
+            raise UsageError(
+                f"{source.name} defines {name} itself: put the definition between #ifndef {name} and #endif"
+            )
 
 
 @dataclass(frozen=True)

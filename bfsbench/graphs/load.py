@@ -149,6 +149,8 @@ def load(text: str | os.PathLike[str], progress: Progress | None = None, *, chec
     UsageError for an unknown name or a graph that is not fetched. Raises InputError for a file that is
     damaged or differs from its published counts.
     """
+    if not isinstance(text, (str, os.PathLike)):
+        raise UsageError(f"load needs a name or a path, not {type(text).__name__}: see Graph.from_networkx")
     return load_parsed(resolve(os.fspath(text)), progress, check=check)
 
 

@@ -63,6 +63,14 @@ def test_points_limit_the_tuning_and_nothing_is_measured_twice(source: Path) -> 
     assert not rows.duplicated(["grid", "block", "UNROLL"]).any()
 
 
+def test_a_macro_that_the_file_always_defines_is_refused(source: Path) -> None:
+    source.write_text("#define TIMES 2\n" + SAXPY.replace("; i < n;", "; i < n * TIMES / 2;"))
+    with pytest.raises(UsageError, match="put the definition between #ifndef TIMES and #endif"):
+        tune(source, TIMES=[1, 2])
+    source.write_text("#ifndef TIMES\n#define TIMES 2\n#endif\n" + source.read_text().partition("\n")[2])
+    assert {*tune(source, TIMES=[2])["status"]} == {"ok"}
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
