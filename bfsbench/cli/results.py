@@ -26,6 +26,7 @@ from bfsbench.cli.options import (
 from bfsbench.reports import NOT_IN_TABLES, NOT_ON_PAGES, TABLES, select, tables, warnings
 from bfsbench.reports.asked import compare, inches, picture_file
 from bfsbench.reports.changes import as_published
+from bfsbench.reports.comparison import THRESHOLD
 from bfsbench.reports.levels import read_levels
 from bfsbench.reports.names import Names
 from bfsbench.reports.plots import (
@@ -310,7 +311,7 @@ def _read(files: Sequence[Path], unused: Sequence[str] = ()) -> pd.DataFrame:
 @click.option(
     "--threshold",
     type=Number(min=0),
-    default=5.0,
+    default=100 * THRESHOLD,
     metavar="PERCENT",
     help="A difference of at most this size counts as 'same'.",
 )

@@ -11,6 +11,7 @@ from bfsbench.experiments.declaration import Claim, Relation
 from bfsbench.experiments.outcome import Outcome, unlike, use_of
 from bfsbench.experiments.series import ENTRIES, Series, rivals, series_called
 from bfsbench.experiments.sweeps import settings_due
+from bfsbench.reports.comparison import THRESHOLD
 
 _OPPOSITE: dict[Relation, Relation] = {
     "faster": "slower",
@@ -151,8 +152,8 @@ def _about_host(outcome: Outcome, graph: str, compared: tuple[Series, ...]) -> l
             factor = times[series.variant] / times[fastest]
             says = "the fastest CPU program in the rows"
             if factor > 1:
-                best = f"{fastest} takes {times[fastest]:,.4g} ms, {factor:.3g} times less"
-                says = f"a slow CPU program: {best}"
+                both = ", ".join(f"{name} {times[name]:,.4g} ms" for name in (series.variant, fastest))
+                says = f"a slow CPU program (best times in all files: {both})"
             elif len(times) == 1:
                 says = "perhaps a slow CPU program: no other one was measured"
             remarks.append(f"rests on {series.title}, {says}")
@@ -176,18 +177,32 @@ def _compared(claim: Claim, ours: Amount, theirs: Amount) -> tuple[int, float, s
     """Checks a claim that compares two amounts. Returns the verdict as its index in WORST_FIRST, the factor
     between the amounts, and the evidence as text.
 
-    The factor is computed from the fastest repeats. The verdict is undecided if replacing the fastest repeat
-    of one series by its median repeat would change the verdict.
+    The factor is computed from the fastest repeats. The verdict is undecided if the factor differs from a
+    limit of the claim by at most THRESHOLD, because times vary from run to run. The verdict is also undecided
+    if replacing the fastest repeat of one series by its median repeat would change the verdict.
     """
     small, large = (ours, theirs) if claim.relation in ("faster", "fewer") else (theirs, ours)
     factor = _ratio(large.least, small.least)
     least, most = _ratio(large.least, small.typical), _ratio(large.typical, small.least)
-    evidence = f"{ours}, {theirs}{_in_words(factor, claim.relation)}"
-    if claim.by <= least and most <= (claim.at_most or math.inf):
+    evidence = f"{ours}, {theirs}{_in_words(factor, claim.relation)}{_limits(claim)}"
+    lower, upper = claim.by, claim.at_most or math.inf
+    near, beyond = factor / (1 + THRESHOLD), factor * (1 + THRESHOLD)
+    for limit in (lower, upper):
+        if near <= limit <= beyond and factor < math.inf:
+            return 1, factor, f"{evidence}, within {100 * THRESHOLD:g} % of the claim's limit of {limit:g}"
+    if lower <= least and most <= upper:
         return 2, factor, evidence
-    if most < claim.by or least > (claim.at_most or math.inf):
+    if most < lower or least > upper:
         return 0, factor, evidence
     return 1, factor, f"{evidence}, within the spread of samples"
+
+
+def _limits(claim: Claim) -> str:
+    """Returns the range of factors that a claim allows as text, such as `` (claim: 0.5 to 2 times faster)``.
+    The text is empty if the claim gives no factor."""
+    if claim.at_most is not None:
+        return f" (claim: {claim.by:g} to {claim.at_most:g} times {claim.relation})"
+    return "" if claim.by == 1 else f" (claim: at least {claim.by:g} times {claim.relation})"
 
 
 def _in_words(factor: float, relation: Relation) -> str:

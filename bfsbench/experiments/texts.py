@@ -47,6 +47,7 @@ from bfsbench.experiments.claims import WORST_FIRST, findings_by_claim, verdict_
 from bfsbench.experiments.outcome import read_outcome
 from bfsbench.experiments.sandbox import sandbox
 from bfsbench.graphs.load import kind_of_graph
+from bfsbench.reports.comparison import THRESHOLD
 from bfsbench.reports.comparison.points import Compared, Comparison, compare, read_side
 from bfsbench.reports.latex import for_latex
 from bfsbench.reports.predictions import baseline, trust
@@ -371,7 +372,7 @@ def _below(folder: Path, name: str) -> Path:
     return folder / name
 
 
-def compared(folder: Path, a: str, b: str, threshold: float = 0.05) -> Comparison:
+def compared(folder: Path, a: str, b: str, threshold: float = THRESHOLD) -> Comparison:
     """Returns a comparison of two result files in ``folder``.
     :func:`bfsbench.reports.comparison.points.compare` explains the comparison."""
     return compare(read_side(str(_below(folder, a))), read_side(str(_below(folder, b))), threshold)
@@ -454,7 +455,7 @@ def fill_in(template: Path, folder: Path, commands: Mapping[str, str]) -> str:
             statistic=STATISTIC,
             typical=TYPICAL,
             geometric_mean=geometric_mean,
-            compared=lambda a, b, threshold=0.05: compared(folder, a, b, threshold),
+            compared=lambda a, b, threshold=THRESHOLD: compared(folder, a, b, threshold),
             claims=lambda name, *files: claims(folder, name, *files),
             predicted=lambda file: predicted(_below(folder, file)),
             kind_of=kind_of_graph,

@@ -19,6 +19,7 @@ from bfsbench.reports import (
     warnings as warnings_about,
 )
 from bfsbench.reports.changes import as_published as without_changes
+from bfsbench.reports.comparison import THRESHOLD
 from bfsbench.reports.levels import read_levels
 from bfsbench.reports.names import Names
 from bfsbench.reports.rows import as_read
@@ -215,7 +216,7 @@ def compare(
     *,
     commits: tuple[str, str] | None = None,
     searches: tuple[str, str] | None = None,
-    threshold: float = 5.0,
+    threshold: float = 100 * THRESHOLD,
     allow_different: bool = False,
     graphs: Sequence[str] = (),
     variants: Sequence[str] = (),

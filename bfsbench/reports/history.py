@@ -13,7 +13,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from bfsbench.reports.comparison import FASTER, SLOWER, UNDECIDED
+from bfsbench.reports.comparison import FASTER, SLOWER, THRESHOLD, UNDECIDED
 from bfsbench.reports.rows import (
     DAY,
     GRAPH,
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 NO_HISTORY = "No search has times at two commits."
 CHANGES = (SLOWER, FASTER)
 """The verdicts that mean that a search's time changed at a commit."""
-THRESHOLD = 0.05
-"""The relative difference of two times up to which a search counts as unchanged."""
 
 _AT = " @"
 """Text between the variant's name and the commit in the column ``variant`` of the rows from ``by_commit``."""

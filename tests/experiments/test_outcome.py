@@ -151,6 +151,8 @@ def test_a_labelled_sweep_is_told_from_others_of_its_variant(tmp_path: Path) -> 
         ("1;1.01", "2;2.1", "at_most = 1.5", "not reproduced"),
         ("1;1.01", "2;2.1", "by = 0.5\nat_most = 3", "reproduced"),
         ("1;1.1", "2;2.1", 'relation = "slower"', "not reproduced"),
+        ("1;1.001", "1.06;1.061", "", "reproduced"),
+        ("1.06;1.061", "1;1.001", "", "not reproduced"),
     ],
 )
 def test_a_claim_about_times_is_held_against_the_samples(
@@ -162,8 +164,33 @@ def test_a_claim_about_times_is_held_against_the_samples(
     found = findings(outcome)
     assert verdict_of(found) == verdict
     assert f"push {float(ours.split(';')[0]):g} ms" in found[0].evidence
-    factor = found[0].evidence.partition(";")[0].rpartition(": ")[2].partition(" ")[0]
+    factor = found[0].evidence.split(" ms: ")[1].partition(" ")[0]
     assert float(factor) >= 1, "told in the direction in which it is more than once"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "change", "evidence"),
+    [
+        ("1;1", "1.04;1.04", "", "1.04 times faster, within 5 % of the claim's limit of 1"),
+        ("1.04;1.04", "1;1", "", "1.04 times slower, within 5 % of the claim's limit of 1"),
+        (
+            *("1;1", "1.45;1.45", "by = 1.5"),
+            "1.45 times faster (claim: at least 1.5 times faster), within 5 % of the claim's limit of 1.5",
+        ),
+        (
+            *("1;1", "2.1;2.1", "by = 0.5\nat_most = 2"),
+            "2.1 times faster (claim: 0.5 to 2 times faster), within 5 % of the claim's limit of 2",
+        ),
+    ],
+)
+def test_a_claim_is_undecided_if_a_run_s_noise_could_change_the_verdict(
+    tmp_path: Path, ours: str, theirs: str, change: str, evidence: str
+) -> None:
+    (tmp_path / "mine.toml").write_text(f"{TEXT}{change}\n")
+    rows = (row(LINE, "frontier_numbers", ours), row(LINE, "cpu_queue", theirs))
+    (found,) = findings(outcome_of(read_experiment(tmp_path / "mine.toml"), tmp_path, *rows))
+    assert found.verdict == "undecided"
+    assert found.evidence.split(" ms: ")[1].partition(";")[0] == evidence
 
 
 def test_claims_without_rows_or_with_emulated_ones_are_undecided(

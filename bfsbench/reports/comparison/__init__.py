@@ -27,3 +27,5 @@ noise.
 """
 
 SLOWER, FASTER, SAME, UNDECIDED = "slower", "faster", "same", "undecided"
+THRESHOLD = 0.05
+"""The default of the threshold: a relative difference of two times up to which the times count as equal."""
