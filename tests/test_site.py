@@ -11,9 +11,13 @@ from types import ModuleType
 import pytest
 
 from bfsbench.cli import COMMANDS
+from bfsbench.experiments import bundled, find
+from bfsbench.experiments.outcome import read_outcome
+from bfsbench.experiments.tables import tables
 from bfsbench.experiments.texts import fill_in
 from bfsbench.graphs.load import load
 from bfsbench.programs.families.bfs.search import reference_levels
+from bfsbench.reports.table import render
 from bfsbench.support.paths import CUDA_SRC
 from bfsbench.variants import all_variants
 from tests.report.chromium import chromium
@@ -242,6 +246,19 @@ def test_the_example_is_swept_like_the_others(mine: Path) -> None:
 def test_pages_say_what_the_rows_say(page: str, template: str) -> None:
     text = fill_in(ROOT / "docs" / "text" / template, ROOT / "results", COMMANDS)
     assert (ROOT / page).read_text() == text, f"bfsbench text docs/text/{template} --out {page}"
+
+
+@pytest.mark.exhaustive
+def test_pages_of_the_papers_experiments_say_what_the_rows_say() -> None:
+    results, checked = ROOT / "results", 0
+    for rows in sorted(results.glob("*/reproduce/*.csv")):
+        if rows.stem not in bundled() or (experiment := find(rows.stem)).needs_graphs:
+            continue
+        text = render(tables(read_outcome(experiment, [rows], {}, results)), "markdown")
+        page = rows.with_suffix(".md")
+        assert page.read_text().startswith(text), f"bfsbench reproduce {rows.stem} --rows {rows} --out DIR"
+        checked += 1
+    assert checked
 
 
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.py"))
