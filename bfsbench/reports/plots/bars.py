@@ -195,7 +195,7 @@ def ablation(
             "an ablation needs a variant timed with several settings of its knobs on a graph"
         )
     title, below = title or "Ablation", _REFERENCE_INCHES * len(references) + _STATISTIC_INCHES
-    label = f"speed-up over {baseline} (times as fast): {SPEED_UP}"
+    label, meaning = f"times as fast as {baseline}", SPEED_UP
     for variant, names, settings in parts:
         known = settings.compared(baseline).dropna(subset=["speedup"])
         best, lines = known[known["label"].isin(names)], known[known["label"].isin(references)]
@@ -204,7 +204,9 @@ def ablation(
         lines = lines.sort_values("label", key=lambda labels: labels.map(list(references).index))
         draw = partial(_ablation_panel, baseline, lines)
         drawn = (settings, best, names, draw)
-        pictures = lined_pictures("ablation", title, *drawn, label=label, below=below, part=variant)
+        pictures = lined_pictures(
+            "ablation", title, *drawn, label=label, meaning=meaning, below=below, part=variant
+        )
         yield from (picture for picture, _ in pictures)
 
 
@@ -238,7 +240,7 @@ def _ablation_panel(
 
 
 _AXIS_INCHES = 0.4
-"""Height in inches of the numbers and the label under a horizontal axis."""
+"""Height in inches of the numbers and the label under a linear horizontal axis."""
 
 
 def _legend_below(axes: Axes) -> None:
@@ -246,7 +248,9 @@ def _legend_below(axes: Axes) -> None:
     from matplotlib.transforms import ScaledTranslation
 
     assert axes.figure is not None
-    under = axes.transAxes + ScaledTranslation(0, -scaled(_AXIS_INCHES), axes.figure.dpi_scale_trans)
+    lines = _STATISTIC_INCHES * (axes.get_xscale() == "log")  # "(logarithmic axis)" is a second line
+    inches = -scaled(_AXIS_INCHES + lines)
+    under = axes.transAxes + ScaledTranslation(0, inches, axes.figure.dpi_scale_trans)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=under, fontsize=scaled(8))
 
 
