@@ -138,12 +138,12 @@ class Method:
     )
     until_decided: bool = _of_samples(
         False,
-        "The points of a graph take turns until the fastest per source is known with 95 % confidence, or "
+        "Points take turns until the fastest per source is known with 95 % confidence, or "
         f"each has {MOST_TO_DECIDE} samples.",
     )
     tie: float = _of_samples(
         TIE,
-        "With {until_decided}: points whose medians differ by at most this much count as equally fast.",
+        "With {until_decided}: the largest difference of equally fast points.",
         metavar="PERCENT",
         above=0,
     )
@@ -169,12 +169,12 @@ class Method:
     )
     profile: bool = _declared(
         False,
-        "Search once more, and write the cost and the variant's counters of each level to FILE.levels.csv.",
+        "Search once more, and write each level's cost and counters to FILE.levels.csv.",
     )
     cupti: bool = _declared(
         False, "Trace one more run with CUPTI, and write its kernels' time and number to the rows."
     )
-    parents: bool = _declared(False, "Also find the breadth-first tree, or next hops, and check it.")
+    parents: bool = _declared(False, "Also find and check the tree, or the next hops.")
     cluster: str | None = _of_device(
         None,
         "Spread the points over workers, one per GPU: local[:N], dask://HOST:PORT, slurm[:FILE], pbs[:FILE], "

@@ -19,7 +19,6 @@ from bfsbench.bench.axes import split_list
 from bfsbench.cli.options import FOLDER, PATH, format_option, measuring_option, rendered, require_known
 from bfsbench.cluster.address import FORMS, Running, host_and_port, is_loopback, parse
 from bfsbench.cluster.certificates import make, security_in
-from bfsbench.graphs.store import readable
 from bfsbench.reports.table import WIDTH, Table
 from bfsbench.support.doctor import Section, examine, usable_backends
 from bfsbench.support.errors import UsageError, size_text, unknown_name
@@ -144,6 +143,8 @@ def _named(cache: Path, wanted: str) -> list[Path]:
     """Return the paths in the cache that ``wanted`` names: a folder of the cache, or what a folder has under
     one name. A graph has a folder for each set of reading options. Raises UsageError for an unknown name.
     """
+    from bfsbench.graphs.store import readable
+
     part, _, name = wanted.partition("/")
     require_known("folder", [part], CACHE_PARTS)
     if not name:
