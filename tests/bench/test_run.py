@@ -378,7 +378,7 @@ def test_an_interrupt_says_how_to_go_on(tmp_path: Path, number: signal.Signals, 
         stderr=subprocess.PIPE,
         text=True,
         env=environment,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # nohup, for example, ignores SIGHUP
     )
     while not (tmp_path / "r.csv").exists() or len(read_rows(tmp_path / "r.csv")) < 1:
         time.sleep(0.1)

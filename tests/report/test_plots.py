@@ -317,7 +317,7 @@ def test_settings_of_knobs_are_the_bars_of_an_ablation(tmp_path: Path) -> None:
     rows = [row(4.0, knobs="A=0 B=1"), row(2.0, knobs="A=1 B=1"), row(5.0, variant="push"), host_row(8.0)]
     axes = panel("ablation", frame(tmp_path, rows), references=["push"])
     assert widths(axes) == {"A=0": 2.0, "A=1": 4.0}
-    assert words_below(axes) == f"speed-up over cpu_queue (times as fast): {SPEED_UP}"
+    assert words_below(axes) == f"times as fast as cpu_queue {SPEED_UP}"
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["push (1.60)"]
 
 
