@@ -50,7 +50,9 @@ def test_single_graphs_are_removed(cache: Path) -> None:
     assert refused(invoke("cache", "--clean", "graphs/path(n=2)")).startswith(
         "unknown name in graphs 'path(n=2)'"
     )
-    assert refused(invoke("cache", "--clean", "graphs/../native")).startswith("unknown name in graphs")
+    for other in ("graphs/../native", "graphs/kronecker"):
+        assert refused(invoke("cache", "--clean", other)).startswith("unknown name in graphs")
+    assert refused(invoke("cache", "--clean", "graphs/")) == "graphs/ names no graph"
     assert invoke("cache", "--clean", f"graphs/{made}").exit_code == 0
 
 

@@ -90,7 +90,8 @@ def contenders(times: Sequence[Sequence[float]]) -> tuple[int, dict[int, float]]
     """
     best = min(range(len(times)), key=lambda place: statistics.median(times[place]))
     low, high = interval(times[best])
-    percent = 100 / statistics.median(times[best])
+    middle = statistics.median(times[best])
+    percent = 100 / middle if middle > 0 else math.inf
     intervals = enumerate(map(interval, times))
     return best, {
         place: percent * (max(high, to) - min(low, from_))

@@ -146,6 +146,10 @@ def _kernel_of(source: Path, kernel: str | None) -> str:
     return kernel
 
 
+_CONDITIONS = {"ifndef", "ifdef", "if", "elif", "undef"}
+"""Directives that a file may use to define a macro only if no value is given."""
+
+
 def _require_used(source: Path, macros: Iterable[str]) -> None:
     """Raise UsageError for a macro whose name is neither in the source file nor in its headers, and for a
     macro that one of these files always defines."""
@@ -154,8 +158,8 @@ def _require_used(source: Path, macros: Iterable[str]) -> None:
     for name in macros:
         if name not in words:
             raise UsageError(f"{source.name} does not use {name}: a macro must occur in the file")
-        directives = {found for mask in masks for found in re.findall(rf"#\s*(\w+)\s+{name}\b", mask)}
-        if "define" in directives and "ifndef" not in directives:
+        directives = {word for mask in masks for word in re.findall(rf"#\s*(\w+)\b[^\n]*\b{name}\b", mask)}
+        if re.search(rf"#\s*define\s+{name}\b", "\n".join(masks)) and not directives & _CONDITIONS:
             raise UsageError(
                 f"{source.name} defines {name} itself: put the definition between #ifndef {name} and #endif"
             )

@@ -118,7 +118,8 @@ def _program(
         sources = [Path(word) for word in words if Path(word).is_file()]
         texts = [source.read_text(encoding="utf-8", errors="replace") for source in sources]
         is_exercise = hand_in(sources[0]) is not None
-        folders = [*(source.parent for source in sources), *(Path(one[2:]) for one in options)]
+        folders = [source.parent for source in sources]
+        folders += [Path(option[2:]) for option in options if option.startswith("-I")]
         included = [folder / name for name in _INCLUDE.findall("\n".join(texts)) for folder in folders]
         if any(map(_MAIN.search, texts)) or (not is_exercise and any(map(Path.is_file, included))):
             return Program(sources, options, arguments)

@@ -7,7 +7,7 @@ import re
 import shutil
 import textwrap
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -143,13 +143,18 @@ def _named(cache: Path, wanted: str) -> list[Path]:
     """Return the paths in the cache that ``wanted`` names: a folder of the cache, or what a folder has under
     one name. A graph has a folder for each set of reading options. Raises UsageError for an unknown name.
     """
+    from bfsbench.graphs.catalogue import Recipe
     from bfsbench.graphs.store import readable
 
-    part, _, name = wanted.partition("/")
+    part, slash, name = wanted.partition("/")
     require_known("folder", [part], CACHE_PARTS)
-    if not name:
+    if not slash:
         return [cache / part]
-    form = re.compile(rf"{re.escape(readable(name))}(_.*)?(-[0-9a-f]{{16}})?")
+    if not name:
+        raise UsageError(f"{wanted} names no graph")
+    # the name of a folder also has the generator's other parameters, and the reading options
+    option = "" if "(" in name else rf"({'|'.join(field.name for field in fields(Recipe))})="
+    form = re.compile(rf"{re.escape(readable(name))}(_{option}.*)?(-[0-9a-f]{{16}})?")
     paths = sorted((cache / part).glob("[!.]*"))
     if not (found := [path for path in paths if form.fullmatch(path.name)]):
         raise unknown_name(f"name in {part}", name, [path.name for path in paths], f"ls {cache / part}")

@@ -19,7 +19,7 @@ from typing import Self
 import click
 
 from bfsbench.bench.measure import contenders
-from bfsbench.bench.options import Method
+from bfsbench.bench.options import FEWEST_FOR_NOISE, Method
 from bfsbench.bench.plan import Axes, Crossing, Several, Work, check_knobs, chosen_variants
 from bfsbench.bench.sweep import SweepOutcome, SweepProgress, SweepRequest, deadline_in, preview, sweep
 from bfsbench.bench.tune import METHODS, NOT_TUNED, Configuration, Tuning, best
@@ -255,9 +255,12 @@ def decisions(rows: Iterable[Mapping[str, str]], tie: float) -> Iterable[str]:
         best, others = contenders(times)
         if left := {place: percent for place, percent in others.items() if percent > tie}:
             shapes = ", ".join(_shape(group[place]) for place in (best, *left))
-            most = math.ceil(10 * max(left.values())) / 10
-            equal = f"they differ by at most {most:g} % ('--resume --tie {most:g}' calls them equal)"
-            yield f"{name}: undecided after {samples}: {shapes}; {equal}"
+            if (widest := max(left.values())) < math.inf:
+                most = math.ceil(10 * widest) / 10
+                why = f"they differ by at most {most:g} % ('--resume --tie {most:g}' calls them equal)"
+            else:
+                why = f"some have fewer than {FEWEST_FOR_NOISE} samples: measure them again in another file"
+            yield f"{name}: undecided after {samples}: {shapes}; {why}"
             continue
         won = f"{_shape(group[best])} is the fastest, with a median of {median(times[best]):.4g} ms"
         equal = ", ".join(_shape(group[place]) for place in others)
@@ -408,7 +411,7 @@ def run_command(
                 click.echo(json.dumps(as_values(point.axes())))
         elif points:
             print_plan(points, measuring.repeats)
-            print_time(points, asked.path or Path("results"))
+            print_time(points, asked.path if asked.path and asked.path.exists() else Path("results"))
             print_memory(work.graphs, points)
         else:
             click.echo("nothing left to do")

@@ -259,11 +259,11 @@ def _barrier(instruction: _Instruction, statement: _Statement) -> str:
         return f"__syncwarp({statement.value(instruction.operands[0], 'unsigned')});"
     if words == ["sync"] and instruction.operands == ("0",):
         return "__syncthreads();"
-    if words in (["sync"], ["arrive"]):
-        number, *count = (statement.value(operand, "unsigned") for operand in instruction.operands)
-        of = count[0] if count else "::emu::volume(blockDim)"
-        function = "::__barrier_sync_count" if words == ["sync"] else "::emu::ptx::barrier_arrive"
-        return f"{function}({number}, {of});"
+    functions = {("sync", 1): "::__barrier_sync", ("sync", 2): "::__barrier_sync_count"}
+    functions["arrive", 2] = "::emu::ptx::barrier_arrive"
+    if len(words) == 1 and (function := functions.get((words[0], len(instruction.operands)))):
+        values = (statement.value(operand, "unsigned") for operand in instruction.operands)
+        return f"{function}({', '.join(values)});"
     if words in (["cluster", "arrive"], ["cluster", "arrive", "release"]):
         return "::emu::cluster_arrive();"
     if words in (["cluster", "wait"], ["cluster", "wait", "acquire"]):

@@ -78,7 +78,7 @@ def _doubts(rows: pd.DataFrame) -> Iterator[str]:
     report wrong times on other graphs, too. Wrong answers cause no warning, because bfsbench checks every
     answer."""
     wrong = rows[rows["status"] == "wrong"]
-    refused = wrong[wrong["reason"].str.startswith(_REFUSED_TIMES)]
+    refused = wrong[wrong["reason"].fillna("").str.startswith(_REFUSED_TIMES)]
     if len(refused):
         first, graphs = refused.iloc[0], plural(rows["graph"].nunique(), "graph")
         yield (

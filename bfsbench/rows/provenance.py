@@ -211,23 +211,28 @@ def _seconds_per_row(rows: Path) -> dict[tuple[str, str], float]:
 
     Several runs may have written the file. If there were n runs, the n - 1 longest times between rows are
     ignored, because they are probably the pauses between the runs. Returns an empty dictionary if the file
-    has no record of its runs.
+    has no record of its runs, or if the times of its rows cannot be read.
     """
-    runs = len(read_runs(rows))
+    if not (runs := len(read_runs(rows))):
+        return {}
     texts = read_texts(rows, COLUMNS, ("taken_at", "graph", "backend"))
-    moments = map(datetime.fromisoformat, texts["taken_at"])
-    taken = sorted(zip(moments, texts["graph"], texts["backend"], strict=True))
+    try:
+        moments = map(datetime.fromisoformat, texts["taken_at"])
+        taken = sorted(zip(moments, texts["graph"], texts["backend"], strict=True))
+    except (TypeError, ValueError):  # a time is missing, or only some times have a time zone
+        return {}
     between = sorted(
         ((then - at).total_seconds(), graph, backend) for (at, graph, backend), (then, *_) in pairwise(taken)
     )
     times: dict[tuple[str, str], list[float]] = {}
-    for seconds, graph, backend in between[: max(0, len(between) - runs + 1)] if runs else ():
+    for seconds, graph, backend in between[: max(0, len(between) - runs + 1)]:
         times.setdefault((_searched(graph), backend), []).append(seconds)
     return {where: fmean(found) for where, found in times.items() if len(found) >= _FEWEST_ROWS}
 
 
 def _searched(full_name: str) -> str:
-    """Return a graph's full name. If the graph is a stand-in, its mark is removed from the name."""
+    """Return a graph's full name. The marks of stand-ins and of 64-bit offsets are removed from the
+    name."""
     name, _, direction = row_name(full_name).rpartition(":")
     plain, marks = split_marks(name)
     return f"{plain}{Marks(marks.shrink).suffix}:{direction}"

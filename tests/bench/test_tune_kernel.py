@@ -69,6 +69,8 @@ def test_a_macro_that_the_file_always_defines_is_refused(source: Path) -> None:
         tune(source, TIMES=[1, 2])
     source.write_text("#ifndef TIMES\n#define TIMES 2\n#endif\n" + source.read_text().partition("\n")[2])
     assert {*tune(source, TIMES=[2])["status"]} == {"ok"}
+    source.write_text(source.read_text().replace("#ifndef TIMES", "#if !defined(TIMES)"))
+    assert {*tune(source, TIMES=[2])["status"]} == {"ok"}
 
 
 @pytest.mark.parametrize(

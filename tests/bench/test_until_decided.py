@@ -153,6 +153,17 @@ def test_the_last_lines_name_the_fastest_search(scipy_ms: float, said: str) -> N
         assert line == f"g: undecided after 9 samples: cpu_queue, scipy; {equal}"
 
 
+def test_the_last_lines_say_if_samples_are_too_few() -> None:
+    row = dict.fromkeys(("grid", "block", "knobs", "source"), "") | {
+        "graph": "g",
+        "status": "ok",
+        "backend": "host",
+    }
+    rows = [row | {"variant": name, "search_ms_samples": "1;2;3;4;5"} for name in ("scipy", "cpu_queue")]
+    (line,) = decisions(rows, 1.0)
+    assert line.endswith("some have fewer than 6 samples: measure them again in another file")
+
+
 def test_rows_that_may_be_the_fastest_say_so() -> None:
     """The samples of two variants overlap, and the third variant is slower than both."""
     points = [Point("g", 0, name, "host", None, None) for name in ("push", "pull", "edge")]

@@ -55,13 +55,17 @@ Votes block_barrier(bool predicate, CallSite from, const void* site) {
 void named_barrier(unsigned number, unsigned count, bool waits, CallSite from, const void* site) {
     Fiber& fiber = here();
     ResidentBlock& block = block_of(fiber);
-    if (number == 0 && waits && count == block.fibers.size()) {  // __syncthreads() waits at barrier 0
+    auto threads = static_cast<unsigned>(block.fibers.size());
+    unsigned whole_warps = static_cast<unsigned>(block.warps.size()) * kWarpSize;
+    if (count == whole_warps) count = threads;  // a GPU counts the missing lanes of the last warp, too
+    if (number == 0 && count == threads) {  // this is the barrier of __syncthreads()
+        if (!waits) fail("barrier 0: bar.arrive for the whole block is not supported");
         block_barrier(false, from, site);
         return;
     }
     if (number >= kNamedBarriers) fail("barrier %u: a block has barriers 0 to %u", number, kNamedBarriers - 1);
-    if (count == 0 || count % kWarpSize || count > block.fibers.size()) {
-        fail("barrier %u: %u threads are no multiple of %u up to the block's %zu", number, count, kWarpSize, block.fibers.size());
+    if (count == 0 || count > threads || (count != threads && count % kWarpSize)) {
+        fail("barrier %u: %u threads are no multiple of %u up to the block's %u", number, count, kWarpSize, threads);
     }
     meet(site);
     await_stores(fiber);

@@ -112,8 +112,18 @@ __global__ void named_barriers() {
         }
     }
     __barrier_sync(3);
+    asm volatile("bar.sync 4;" ::: "memory");
     asm volatile("bar.sync 0, 128;" ::: "memory");
     __syncthreads();
+}
+
+// The last warp of the block is not full. A GPU counts all its lanes.
+__global__ void part_of_a_warp() {
+    __shared__ unsigned value;
+    if (threadIdx.x == 99) value = 7;
+    asm volatile("bar.sync 1;" ::: "memory");
+    IS(7, value);
+    asm volatile("bar.sync 2, 128;" ::: "memory");
 }
 
 int main() {
@@ -127,6 +137,7 @@ int main() {
     for (unsigned i = 0; i < 32; ++i) from[i] = i * 0x10001;
     arithmetic<<<1, 32>>>(from, 0x1d5e0, 23, 2);
     named_barriers<<<2, 128>>>();
+    part_of_a_warp<<<1, 100>>>();
     unsigned wrong;
     cudaMemcpyFromSymbol(&wrong, failures, sizeof wrong);
     printf("%u failures, %u %u %s\n", wrong, words[0], words[1], cudaGetErrorName(cudaGetLastError()));

@@ -136,7 +136,7 @@ EMU_ANY_PAIR inline Pair __hneg2(Pair a) { return -a; }
 EMU_ANY_PAIR inline Pair __habs2(Pair a) { return {__habs(a.x), __habs(a.y)}; }
 EMU_ANY_SMALL inline bool __hisnan(Half a) { return float(a) != float(a); }
 EMU_ANY_SMALL inline int __hisinf(Half a) { return __builtin_isinf_sign(float(a)); }
-// fmaf computes a * b + c exactly and rounds to float. H() then rounds the float to 16 bits.
+// fmaf computes a * b + c exactly and rounds to float. Half() then rounds the float to 16 bits.
 EMU_ANY_SMALL inline Half __hfma(Half a, Half b, Half c) { return Half(fmaf(float(a), float(b), float(c))); }
 EMU_ANY_PAIR inline Pair __hfma2(Pair a, Pair b, Pair c) {
     return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};
