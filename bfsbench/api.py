@@ -247,10 +247,10 @@ def _solve(
 ) -> Result:
     """Run a variant on a problem of the family ``family``, and return an object of the class ``result``.
 
-    With ``on_device``, the levels of a search stay on the device. ``number`` is the number of sources for a
-    family whose problems search from several random vertices. ``weights`` has the meaning that
-    :func:`all_pairs` describes. ``opened`` is used instead of a new session on ``backend``. Raises UsageError
-    if the variant belongs to another family.
+    With ``on_device``, the levels of a search stay on the device. ``number`` is the number of random
+    source vertices, for families whose problems have several sources. ``weights`` has the meaning that
+    :func:`all_pairs` describes. If ``opened`` is an open session, the variant runs in it. Otherwise, the
+    function opens a session on ``backend``. Raises UsageError if the variant belongs to another family.
     """
     variant = find(name)
     if variant.family != family:

@@ -220,8 +220,9 @@ class Work(Protocol):
         """Return the points (configurations) that a sweep would measure, without measuring them. A point
         is left out if ``known`` returns a row for it.
 
-        For a graph that is not in ``setting.graphs``, sources are placeholders. If later points depend on the
-        rows of earlier points, the list is as long as the longest possible sweep.
+        A graph that is not in ``setting.graphs`` has not been loaded, so its points have placeholders instead
+        of source vertices. If later points depend on the rows of earlier points, the list is as long as the
+        longest possible sweep.
         """
 
 
@@ -380,11 +381,12 @@ class Crossing:
 
     def planned(self, setting: Setting, known: Known = lambda point: None) -> list[Point]:
         """Return the points (configurations) of the sweep, graph after graph. A point is left out if
-        ``known`` returns a row for it. For a graph that is not in ``setting.graphs``, sources are
-        placeholders, and knobs have the values of the first preset.
+        ``known`` returns a row for it. Raises UsageError for a source that a graph does not have, and for a
+        graph that the family does not support.
 
-        Raises UsageError for a source that a graph does not have, and for a graph that the family does not
-        support. For a graph that is not in ``setting.graphs``, only its size is checked, if it is known.
+        A graph that is not in ``setting.graphs`` has not been loaded. Its points have placeholders instead of
+        source vertices, and the knob values of the first preset. Only the size of the graph is checked, if it
+        is known.
         """
         points, graphs, backend = [], setting.graphs, setting.backend
         family = family_of(self.axes.variants)

@@ -511,8 +511,8 @@ def _until(
     """Yield the outcomes of points (configurations) from ``run`` until ``deadline``, a time in seconds on the
     monotonic clock.
 
-    Points that are measured together are always completed. These are the groups of ``together`` or, if
-    ``method.takes_turns``, all points of a graph.
+    A group of points that are measured together is completed even if the deadline passes meanwhile. If
+    ``method.takes_turns``, all points of a graph form one group. Otherwise, ``together`` returns the groups.
     """
     if time.monotonic() >= deadline:
         return

@@ -206,8 +206,8 @@ def carry_out_points(
 ) -> SweepOutcome:
     """Run a sweep, and return its outcome, as ``carry_out`` does.
 
-    Without ``progress``, shows a progress display, the best result of each search on each graph, and the
-    points that failed.
+    If ``progress`` is None, the function shows a progress display, and afterwards prints the best result of
+    each search on each graph, and the points that failed.
     """
     outcome = carry_out(request, progress, out)
     if not progress:
@@ -284,8 +284,8 @@ def print_plan(points: Sequence[Point], repeats: int) -> None:
 
 
 def print_time(points: Sequence[Point], rows: Path) -> None:
-    """Print roughly how long these points (configurations) will take, by the rows of a result file if it
-    exists, or of all result files below a folder."""
+    """Print an estimate of the time that these points (configurations) will take. The estimate is based on
+    the earlier times in ``rows``, which is a result file or a folder of result files."""
     if not points:
         return
     seconds, guessed = expected_seconds(points, rows)

@@ -47,7 +47,7 @@ rely on that."""
 _HEADERS = ("-isystem", str(INCLUDE / "cuda"), "-isystem", str(INCLUDE))
 _UNSEEN = "vectors of thrust are neither watched nor counted: build a plain program"
 _NVCC_MACROS = ("__CUDACC__", "__CUDA_ARCH__", "__NVCC__")
-"""Macros that nvcc defines. The emulator's compiler is not nvcc, so these macros are undefined while it reads
+"""Macros by which a program recognises nvcc. The emulator defines them, too, but not while its compiler reads
 NVIDIA's headers."""
 _CCCL_OPTIONS = (
     "-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP",
@@ -110,9 +110,11 @@ def _folders() -> list[Path]:
 def _wrap(headers: Path, wrappers: Path) -> None:
     """Write a wrapper for each of NVIDIA's headers in the folder ``headers`` into the folder ``wrappers``.
 
-    The compiler is not nvcc, so the wrapper undefines the macros that mark nvcc, includes the header, and
-    restores the macros. If a program itself includes a thrust header, the wrapper of this header also
-    includes the headers in ``_USUAL``.
+    The emulator's compiler is not nvcc, but the emulator defines the macros by which programs recognise nvcc.
+    A wrapper undefines these macros, includes the header, and restores the macros.
+
+    If a program itself includes a thrust header, the wrapper of this header also includes the headers in
+    ``_USUAL``.
     """
     wrappers.mkdir(parents=True, exist_ok=True)
     for header in headers.iterdir():

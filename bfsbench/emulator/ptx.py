@@ -389,7 +389,7 @@ def _dot_product(instruction: _Instruction, statement: _Statement) -> str:
 
 def _of_numbers(instruction: _Instruction, statement: _Statement) -> str:
     """Returns C++ code for an instruction on the two or four numbers in a word, such as ``vadd4``. Of the
-    instructions that add up their results, only ``vabsdiff`` is known."""
+    instructions that also sum up the two or four results (``.add``), only ``vabsdiff`` is supported."""
     target, *sources = instruction.operands
     name, width = instruction.name[1:-1], instruction.name[-1]
     signs, others = {word[0] for word in instruction.modifiers[:3]}, instruction.modifiers[3:]

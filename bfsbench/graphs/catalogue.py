@@ -44,7 +44,7 @@ FORMATS_BY_SUFFIX = {
 @dataclass(frozen=True)
 class Recipe:
     """The options for reading and converting a graph. They are part of the graph's key in the cache. A field
-    that is None takes the default of the graph's source."""
+    that is None takes the default of the file, dataset or generator that the graph comes from."""
 
     symmetrise: bool = False
     """Add the reverse of every arc of a directed graph. Undirected graphs contain it already."""
@@ -72,7 +72,7 @@ class Recipe:
 
 
 DEFAULT = Recipe()
-"""A recipe without choices: the graph's source decides everything."""
+"""A recipe without choices: every option has the default of the file, dataset or generator."""
 
 
 Count = Annotated[int, msgspec.Meta(ge=0)]

@@ -270,7 +270,7 @@ class Display(Protocol):
         it is unknown."""
 
     def note(self, name: str, text: str) -> None:
-        """Show a problem that does not end the stage."""
+        """Show a warning about a problem. The work on the graph continues."""
 
     def finish(self, name: str, outcome: str, failed: bool) -> None:
         """Show that the work on the graph has ended, with its outcome."""

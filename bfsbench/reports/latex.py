@@ -36,7 +36,7 @@ letters."""
 
 
 class _Size(NamedTuple):
-    """A font size of LaTeX's class article, and the space beside columns of a table."""
+    """A font size of LaTeX's article class, and the distance between two columns of a table at this size."""
 
     commands: tuple[str, ...]
     em: float

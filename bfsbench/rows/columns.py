@@ -137,11 +137,12 @@ def columns_of_numbers() -> tuple[set[str], set[str]]:
 
 @cache
 def appended_columns(columns: tuple[str, ...]) -> dict[str, Column]:
-    """Return the columns that families of problems add to files whose own columns are ``columns``. The result
-    maps the name of each added column to the column's declaration.
+    """Return the columns that families of problems add to result files or level profiles, as a dictionary
+    from the name of a column to its declaration.
 
-    The families in FIRST add no columns, because COLUMNS and PROFILE_COLUMNS contain their columns already.
-    The dictionary is empty unless ``columns`` is COLUMNS or PROFILE_COLUMNS.
+    ``columns`` is COLUMNS for result files, and PROFILE_COLUMNS for level profiles. For any other value the
+    dictionary is empty. The families in FIRST add no columns, because COLUMNS and PROFILE_COLUMNS contain
+    their columns already.
     """
     if columns not in (COLUMNS, PROFILE_COLUMNS):
         return {}

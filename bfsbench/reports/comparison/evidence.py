@@ -193,12 +193,12 @@ def enough_evidence(p_values: Sequence[float]) -> float:
 
 
 def runs_that_tell(point: Evidence, noise: float, threshold: float, p_needed: float) -> int | None:
-    """Returns how many runs per side would probably be enough for a verdict on a configuration that is
-    undecided so far. The number includes the runs that were made already.
+    """Returns an estimate of how many runs per side a verdict needs on a configuration that is undecided so
+    far. The number includes the runs that were made already.
 
-    The number assumes that each run has equally many repeats, and that the true ratio is the middle of the
-    confidence interval. ``p_needed`` is the p-value that a verdict of slower or faster needs. Returns None if
-    more than MOST_RUNS would be needed, because the ratio is close to the threshold.
+    The estimate assumes that all runs have the same number of repeats, and that the true ratio is the middle
+    of the confidence interval. ``p_needed`` is the p-value that a verdict of slower or faster needs. Returns
+    None if more than MOST_RUNS would be needed, because the ratio is close to the threshold.
     """
     runs = min(point.runs)
     if math.isinf(point.standard_error):
