@@ -39,9 +39,9 @@ inline uint64_t pack(int32_t row, int32_t column) {
 }
 inline int64_t row_of(uint64_t arc) { return static_cast<int64_t>(arc >> 32); }
 
-// Distributes all arcs to buckets of 2^shift rows. Stores the buckets in `dealt`, one after another. pack()
-// packs the row and the column of an arc into one word. Returns the index in `dealt` at which each bucket
-// begins, followed by the end of the last bucket.
+// Distributes all arcs to buckets of 2^shift rows. Stores the buckets in `dealt`, one after another. Each
+// element of `dealt` is one arc, as a word made by pack(). deal() returns the index in `dealt` at which each
+// bucket begins, followed by the end of the last bucket.
 std::vector<int64_t> deal(const Arcs& arcs, int64_t buckets, int shift, uint64_t* dealt) {
     const int workers = bfsbench::worker_count(arcs.count);
     std::vector<int64_t> cursors(workers * buckets);

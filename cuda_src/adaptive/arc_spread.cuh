@@ -13,7 +13,7 @@ struct expected_find {
 
 // Returns whether the next level is likely to be larger than 4 * `small`. The estimate assumes that levels keep growing
 // by the factor `size` / `before`, the current size divided by the previous size. All three sizes count edges, or all
-// count queue entries. The result is false if `size` is at most `small` / 8, or if levels grow slowly, as on roads.
+// count queue entries. The result is false if `size` is at most `small` / 8, or if levels grow slowly (road networks).
 __device__ __forceinline__ bool outgrows(float size, float before, float small) {
     return 8 * size > small && size * size > 4 * small * before;
 }
@@ -31,9 +31,9 @@ struct arc_spread {
     __device__ __forceinline__ float rows() const { return fmaxf((float)unreached, 0); }
     __device__ __forceinline__ float arcs() const { return fmaxf((float)unexplored, 0); }
     // Returns the share of the unreached vertices that a level is expected to find if it expands `edges` edges. The
-    // expectation assumes that arcs are spread evenly. `hits` is the number of the edges that lead to unreached
-    // vertices, and rows() is the number of these vertices. The quotient hits / (hits + rows()) approximates the
-    // share.
+    // expectation assumes that arcs are spread evenly. `hits` is the expected number of expanded edges that lead to
+    // unreached vertices, and rows() is the number of all unreached vertices. The share is approximately
+    // hits / (hits + rows()).
     __device__ __forceinline__ float met_by(edge_t edges, edge_t all_edges) const {
         const float hits = __fdividef((float)edges * arcs(), (float)all_edges);
         return __fdividef(hits, hits + rows() + 1);

@@ -40,8 +40,8 @@ struct push_buffers {
     // first entries, in the order of the list. `place` is the first of these places.
     unsigned place;
     unsigned further_place;  // where the further entries of the rows of this round begin in the queue
-    // The long rows of this round, without their first queue entries. The member `parts` counts the
-    // queue entries of all long and short rows of the round, except the first entry of each row.
+    // The long rows of this round. Each needs many queue entries. The first entry of each row is written elsewhere.
+    // The member `parts` counts all other queue entries of this round's rows, including entries of short rows.
     rows_aside<LONG_RESTS> further;
     edge_limit<next_frontier> limit;
     block_tally found;

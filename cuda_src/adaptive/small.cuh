@@ -157,8 +157,8 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
     bitmap.store();
     if (total > 0) give_frontier(search, own, step + 1, level, result);
     if (cluster_rank() == 0 && threadIdx.x == 0) {
-        // This record shows when the last level of the cluster ended. The step that expands `level` stores
-        // another record for `level`.
+        // The last level of the cluster has ended, so record this moment as the beginning of the next level, `level`.
+        // If a later step expands `level`, that step overwrites this record.
         if (total > 0) note_level(records, level, 0, layers::cluster);
         result.found.sum.vertices = level;
     }

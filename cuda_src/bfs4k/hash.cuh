@@ -90,8 +90,8 @@ __device__ __forceinline__ verdict hash_warp(const warp_lanes &warp, volatile in
     return result;
 }
 
-// Returns a mask of the vertices to keep, among the vertices[k] whose bit k is set in `candidates`. All
-// threads of a warp must call the function. `table` belongs to the block and has hash_bytes bytes.
+// Bit k of `candidates` stands for vertices[k]. Returns `candidates` without the bits of the duplicates that a hash
+// table finds. All threads of a warp must call this function. `table` belongs to the block and has hash_bytes bytes.
 template <int N>
 __device__ __forceinline__ unsigned drop_duplicates(const search_context &search, const warp_lanes &warp, void *table,
                                                     const int (&vertices)[N], unsigned candidates) {

@@ -46,8 +46,8 @@ struct part {
     int first_place;
     int own;     // number of vertices that the part owns
     int ghosts;
-    // Number of local ids, a multiple of PLACES. Own vertices, ghosts, and the further quads of vertices with more
-    // than four neighbours have local ids. The ids of each of these three groups begin at a multiple of PLACES.
+    // Number of local ids, a multiple of PLACES. Every own vertex and every ghost has a local id. A vertex with more
+    // than four neighbours has another local id for each further quad, which is a group of up to four neighbours.
     int ids;
 };
 

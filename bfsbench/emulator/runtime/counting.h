@@ -206,21 +206,21 @@ class Counting {
         const char* region = nullptr;
         Touched* touched = nullptr;
         std::unordered_map<const char*, Touched> regions;
-        // Members for an atomic instruction. `word` is the offset of the first word that the instruction
-        // updated in this phase and region. `scattered` is true if the instruction has updated other words
+        // These members are used only for atomic instructions. `word` is the offset of the first word that the
+        // instruction updated in this phase and region. `scattered` is true if the instruction has updated other words
         // since then.
         size_t word = 0;
         const char* word_region = nullptr;
         uint32_t word_epoch = 0;
         bool scattered = false;
-        // Members for a load instruction. `loads` counts its executions. `overtaken` counts loads that came
+        // These members are used only for loads. `loads` counts the executions. `overtaken` counts loads that came
         // too early: another thread stored to the address after a lane had executed the load, but before the
         // lane's warp performed it. If this happens often, `waits` is set, and lanes wait for their warp at
         // this instruction.
         uint64_t loads = 0, overtaken = 0;
         bool waits = false;
-        // Members for a store instruction. `put_off` counts the stores that the emulator delayed, so that the
-        // thread need not wait for its warp. `before_loads` counts the delayed stores for which the delay was
+        // These members are used only for stores. `put_off` counts the stores that the emulator delayed, so that
+        // the thread need not wait for its warp. `before_loads` counts the delayed stores for which the delay was
         // useless: the thread came to a load while the store was still delayed, and had to wait there.
         uint64_t put_off = 0, before_loads = 0;
         bool is_before_loads() const { return before_loads > kSomeStores && 2 * before_loads > put_off; }

@@ -83,8 +83,8 @@ class Worker {
     bool ends_turn(ResidentBlock& block);
     void go(Context* save, Fiber* to);
     bool begin(Fiber& fiber, char* stack);
-    // When threads share a stack, exchange() switches to another thread, and leave() switches to the worker's
-    // loop.
+    // If the emulator counts memory accesses, all CUDA threads of a worker share one stack. exchange() then
+    // switches to another CUDA thread, and leave() switches to the worker's loop.
     void exchange(Fiber& from, Fiber& to);
     void leave(Fiber& fiber);
     int draw_patience();

@@ -1,4 +1,4 @@
-// A small replacement of NVIDIA's library cub. The block-wide and warp-wide functions exchange values through
+// A small replacement for NVIDIA's library cub. The block-wide and warp-wide functions exchange values through
 // the caller's temporary storage, and one thread combines the values in the order of the threads' ranks.
 #pragma once
 
