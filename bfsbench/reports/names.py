@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bfsbench.reports.rows import short_names
@@ -52,12 +53,18 @@ class Names:
     def __call__(self, text: str) -> str:
         if not self.texts:
             return text
+        pattern, new = self._replacement
+        return pattern.sub(lambda found: new[(found.lastindex or 1) - 1], text)
+
+    @cached_property
+    def _replacement(self) -> tuple[re.Pattern[str], list[str]]:
+        """A pattern with one group for each name, and the new names in the order of the groups."""
         # A picture may break a long name after a comma or a colon.
         known = {re.sub("([,:])", r"\1\n?", re.escape(old)): new for old, new in self.texts.items()}
-        parts = "|".join(f"({old})" for old in sorted(known, key=len, reverse=True))
-        new = [known[old] for old in sorted(known, key=len, reverse=True)]
-        pattern = rf"(?<![\w./-])(?:{parts})(?![\w-]|\.\w)"
-        return re.sub(pattern, lambda found: new[(found.lastindex or 1) - 1], text)
+        longest_first = sorted(known, key=len, reverse=True)
+        parts = "|".join(f"({old})" for old in longest_first)
+        pattern = re.compile(rf"(?<![\w./-])(?:{parts})(?![\w-]|\.\w)")
+        return pattern, [known[old] for old in longest_first]
 
     def in_table(self, table: Table) -> Table:
         """Returns the table with all names replaced in its texts."""
