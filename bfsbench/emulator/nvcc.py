@@ -40,7 +40,7 @@ _FOLDERS = "thrust thrust/iterator thrust/random thrust/mr thrust/system thrust/
 _USUAL = (
     "algorithm",
     "iostream",
-    *(f"thrust/{name}.h" for name in ("distance", "extrema", "sequence", "tuple")),
+    *(f"thrust/{name}.h" for name in ("distance", "extrema", "sequence", "system_error", "tuple")),
 )
 """Headers that many headers of thrust include for the CUDA backend, or included in older versions. Programs
 rely on that."""

@@ -108,8 +108,9 @@ def test_thrust_may_use_memory_of_the_device() -> None:
 def test_headers_of_thrust_include_what_older_versions_included(tmp_path: Path, header: str) -> None:
     if not cccl_options():
         pytest.skip("the headers of nvidia-cuda-cccl are not installed")
-    first = f"#include <thrust/{header}>\n#include <thrust/copy.h>\n"
-    (tmp_path / "p.cu").write_text(first + "auto count(int *a, int *b) { return thrust::distance(a, b); }\n")
+    included = f"#include <thrust/{header}>\n#include <thrust/copy.h>\nthrust::system_error *error;\n"
+    used = "auto count(int *a, int *b) { return thrust::distance(a, b); }\n"
+    (tmp_path / "p.cu").write_text(included + used)
     build(parse(["-c", str(tmp_path / "p.cu"), "-o", str(tmp_path / "p.o")]))
 
 
