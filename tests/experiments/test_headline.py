@@ -42,7 +42,7 @@ def test_the_headline_is_measured_on_the_cpu_and_ends_with_a_verdict_per_claim(t
 def test_a_headline_that_runs_out_of_time_keeps_its_rows_and_is_resumed(tmp_path: Path) -> None:
     words = (*WORDS, "--tune", "0", "--variant", "cpu_parallel")
     stopped = bfsbench(*words, "--minutes", "0.000001", cwd=tmp_path, check=124)
-    assert "the time is over with 8 points left: continue with --resume --out out\\n" in stopped.stderr
+    assert "the time is over with 8 points left: continue with --resume --out out\n" in stopped.stderr
     assert not (tmp_path / "out" / "headline.csv").exists() and "Verdicts" in stopped.stdout
     bfsbench(*words, "--minutes", "9", "--resume", cwd=tmp_path)
     assert len(read_rows(tmp_path / "out" / "headline.csv")) == 8
