@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from bfsbench.programs.declared import NAME_PATTERN
+from bfsbench.programs.declared import KNOB_PATTERN, NAME_PATTERN
 from bfsbench.programs.variant import Knob, KnobValue
 from bfsbench.support.errors import InputError
 from bfsbench.support.paths import cache_dir
@@ -24,8 +24,9 @@ KINDS = ("command", "library", "python")
 Covered = Literal["initialisation", "transfers", "conversion"]
 Name = Annotated[str, msgspec.Meta(pattern=NAME_PATTERN)]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
+KnobName = Annotated[str, msgspec.Meta(pattern=rf"^{KNOB_PATTERN}\Z")]
 
-_PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z.]+|[A-Z][A-Z0-9_]*)\}")
+_PLACEHOLDER = re.compile(rf"(?<!\$)\{{([a-z.]+|{KNOB_PATTERN})\}}")
 """A name in braces. It is not a variable of a shell, such as ``${HOME}``."""
 _PLACES = frozenset({"here", "built"})
 _COMMAND_PLACES = frozenset({*_PLACES, "graph", "answer", "source", *(f"graph.{e}" for e in EXPORTS)})
@@ -106,7 +107,7 @@ class Parameter(TomlTable, frozen=True, kw_only=True):
     """A parameter of the program, which a sweep can vary: an element of the array ``knobs`` of the TOML file.
     The class Knob explains the fields."""
 
-    name: Text
+    name: KnobName
     meaning: Text
     default: KnobValue
     choices: tuple[KnobValue, ...] = ()

@@ -17,6 +17,7 @@ NEEDED = ("family", "summary")
 _TEXTS = (*NEEDED, "frontier", "parallel_unit", "work", "space", "synchronisation")
 _LISTS = ("origin", "layout")
 _NAME = "lower-case letters, digits and underscores, a letter first"
+KNOB_PATTERN = "[A-Z][A-Z0-9_]*"
 _KNOB_NAME = "capitals, digits and underscores, a capital first"
 
 
@@ -75,7 +76,7 @@ def _faults_of_knobs(knobs: tuple[Knob, ...]) -> Iterator[str]:
     for knob in knobs:
         if not isinstance(knob, Knob):
             yield f"'knobs' holds a value {_kind(knob)}, not a Knob"
-        if not isinstance(knob.name, str) or not re.fullmatch("[A-Z][A-Z0-9_]*", knob.name):
+        if not isinstance(knob.name, str) or not re.fullmatch(KNOB_PATTERN, knob.name):
             yield f"'knobs': {knob.name!r} is not a name for a knob: {_KNOB_NAME}"
         if knob.name in names:
             yield f"'knobs' holds two knobs named {knob.name}"

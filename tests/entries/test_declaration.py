@@ -56,6 +56,7 @@ def written(folder: Path, text: str) -> Path:
             "environment has no place {k}: there are built,",
         ),
         ("[clock]", "[call.environment]\nA = 8\n[clock]", "Expected `str`, got `int` - at `call.environment"),
+        ("[call]", f"{KNOB}\n[call]".replace('"K"', '"tile"'), "knobs[0].name"),
         ("[call]", f"{KNOB}\nchoises = [1]\n[call]", "unknown field `choises` - at `knobs[0]`"),
     ],
 )
